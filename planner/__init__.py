@@ -1,0 +1,1 @@
+"""Fleet planner: a dashboard and a planning API for LLM inference fleets."""

@@ -1,0 +1,1 @@
+"""Plain values every other package speaks in: kinds, results, quantities, the catalog protocol."""

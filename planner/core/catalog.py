@@ -1,0 +1,210 @@
+"""Plain types of the catalog, and the protocol estimators read it through.
+
+Every world figure is a `Figure`: a value with unit, source and date. A missing figure raises `MissingFigure`;
+it is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class UnknownEntry(LookupError):
+    """No catalog entry has this slug or alias."""
+
+    def __init__(self, *, table: str, slug: str, nearest: Sequence[str] = ()) -> None:
+        hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
+        super().__init__(f"no entry “{slug}” in the catalog table {table}{hint}")
+        self.table, self.slug, self.nearest = table, slug, tuple(nearest)
+
+
+class MissingFigure(LookupError):
+    """The entry exists, but nobody has published this figure of it."""
+
+    def __init__(self, *, table: str, slug: str, figure: str) -> None:
+        super().__init__(f"the catalog has no figure “{figure}” for {slug} ({table})")
+        self.table, self.slug, self.figure = table, slug, figure
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure about the world. ``source`` starting with ``estimate:`` marks a guess, shown as such."""
+
+    value: float
+    unit: str
+    source: str
+    as_of: str = ""
+    note: str = ""
+
+    @property
+    def is_estimate(self) -> bool:
+        return self.source.startswith("estimate:")
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """An accelerator. ``figures`` keys (base units):
+
+    memory_bytes (marketed), visible_memory_bytes (what the runtime reports), memory_bytes_per_s,
+    bf16_flops_per_s, fp8_flops_per_s, fp4_flops_per_s, int8_ops_per_s (dense), scaleup_bytes_per_s (one
+    direction), scaleup_gpus (GPUs in the scale-up domain), nic_bytes_per_s (per GPU), pcie_bytes_per_s, tdp_w.
+    """
+
+    slug: str
+    name: str
+    vendor: str
+    architecture: str
+    figures: Mapping[str, Figure]
+    aliases: tuple[str, ...] = ()
+    notes: str = ""
+
+    def figure(self, name: str) -> float:
+        """The value of a figure; raises `MissingFigure`."""
+        try:
+            return self.figures[name].value
+        except KeyError:
+            raise MissingFigure(table="gpus", slug=self.slug, figure=name) from None
+
+    def has(self, name: str) -> bool:
+        return name in self.figures
+
+    def flops_per_s(self, dtype: str) -> float:
+        """Dense peak [FLOP/s] of the format the tensor cores run for ``dtype`` weights.
+
+        Formats without native units fall back to the next wider one: fp4 → fp8 → bf16.
+        """
+        for name in {"fp4": ("fp4", "fp8", "bf16"), "fp8": ("fp8", "bf16")}.get(dtype, ("bf16",)):
+            if self.has(f"{name}_flops_per_s"):
+                return self.figure(f"{name}_flops_per_s")
+        return self.figure("bf16_flops_per_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Moe:
+    """Mixture of experts: routed experts, experts chosen a token, shared experts and the FFN widths."""
+
+    experts: int
+    top_k: int
+    expert_width: int
+    shared_experts: int = 0
+    shared_width: int = 0
+    first_dense_layers: int = 0
+    every: int = 1
+    """1: every layer after the dense ones has experts; 2: every second one …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mla:
+    """Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434)."""
+
+    kv_lora_rank: int
+    rope_dim: int
+    q_lora_rank: int = 0
+    nope_dim: int = 128
+    v_dim: int = 128
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """Layers that see only the last ``window`` tokens: ``layers`` of them; the rest are full attention."""
+
+    window: int
+    layers: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAttention:
+    """Layers with a recurrent state of ``state_bytes`` a request instead of a KV cache."""
+
+    layers: int
+    state_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """Architecture facts of a neural network. ``published_params``/``published_active_params`` are quoted totals."""
+
+    slug: str
+    name: str
+    family: str
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocab: int
+    tied_embeddings: bool
+    max_context_tokens: int
+    native_dtype: str
+    source: str
+    hf_id: str = ""
+    moe: Moe | None = None
+    mla: Mla | None = None
+    sliding: SlidingWindow | None = None
+    linear: LinearAttention | None = None
+    mtp_layers: int = 0
+    published_params: float | None = None
+    published_active_params: float | None = None
+    aliases: tuple[str, ...] = ()
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Rental price of one GPU-hour."""
+
+    slug: str
+    gpu: str
+    usd_per_h: float
+    provider: str
+    commitment: str
+    source: str
+    as_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An interconnect: one-direction bandwidth a port and latency."""
+
+    slug: str
+    name: str
+    scope: str
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An inference engine: its defaults and conventions by version (``settings`` is what the file says)."""
+
+    slug: str
+    name: str
+    settings: Mapping[str, Any]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+
+
+class Catalog(Protocol):
+    """What an estimator may ask. Lookups accept slugs and aliases and raise `UnknownEntry`."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def as_of(self) -> str: ...
+    def gpu(self, slug: str) -> Gpu: ...
+    def llm(self, slug: str) -> Llm: ...
+    def engine(self, slug: str) -> Engine: ...
+    def link(self, slug: str) -> Link: ...
+    def price(self, gpu: str) -> Price | None:
+        """The price to assume for a GPU: the median on-demand neocloud price, or None."""
+        ...
+
+    def gpus(self) -> Sequence[Gpu]: ...
+    def llms(self) -> Sequence[Llm]: ...
+    def engines(self) -> Sequence[Engine]: ...
+    def links(self) -> Sequence[Link]: ...
+    def prices(self) -> Sequence[Price]: ...
+    def calibration(self, name: str) -> Mapping[str, Any]:
+        """A table of fitted coefficients (``calibrations/<name>.toml``)."""
+        ...

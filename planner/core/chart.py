@@ -1,0 +1,81 @@
+"""A neutral figure: data, axes, units. Plotly (page), SVG (report, cards) and a table (twin) draw it.
+
+It names no colour and no library: series carry their order of use, adapters know the palette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf"]
+Value = float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """``unit`` is the unit of the data (a base unit); adapters show it in ``shown`` units if given."""
+
+    label: str
+    unit: str = ""
+    shown: str = ""
+    log: bool = False
+    start_at_zero: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One series of a chart.
+
+    ``x`` are abscissae (numbers, or categories for bars), ``y`` ordinates, ``low``/``high`` an 80 % band.
+    For ``bars`` (drawn horizontally) x are the categories and y the lengths; for ``stacked`` each trace is a
+    segment. ``idle`` draws a tint (bought but not used). ``marker_only`` draws points without a line.
+    ``order`` is the colour index 0..5 (-1: neutral grey).
+    """
+
+    name: str
+    x: Sequence[Value]
+    y: Sequence[float | None]
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+    order: int = 0
+    idle: bool = False
+    marker_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A dotted line with its label: an objective (``axis`` y) or a need (``axis`` x)."""
+
+    value: float
+    label: str
+    axis: Literal["x", "y"] = "y"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The dot at the design itself."""
+
+    x: float
+    y: float
+    label: str
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """``name`` is unique within a page and names the CSV; ``title`` asks, ``subtitle`` reads, ``summary`` is the aria-label."""
+
+    name: str
+    title: str
+    subtitle: str
+    form: Form
+    x: Axis
+    y: Axis
+    traces: tuple[Trace, ...]
+    limits: tuple[Limit, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    summary: str = ""
+    compare: bool = False
+    """Whether a comparison overlays this chart for all its designs."""

@@ -1,0 +1,134 @@
+"""What an estimate or a simulation answers: metrics, findings, series and the headline answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Direction = Literal["lower", "higher", "none"]
+Severity = Literal["info", "warning", "error"]
+Basis = Literal["exact", "measured", "calibrated", "extrapolated", "assumed", "simulated"]
+
+SEVERITY_RANK: Mapping[str, int] = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDef:
+    """A metric a kind can answer: its name is a contract of the API, its unit a base unit."""
+
+    name: str
+    label: str
+    unit: str
+    direction: Direction = "none"
+    group: str = ""
+    help: str = ""
+    formula: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure with its basis. ``value`` is None when the figure does not exist; a finding says why."""
+
+    definition: MetricDef
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    basis: Basis = "exact"
+    objective: float | None = None
+    """The limit set by the user, in the metric's unit; its side follows from the direction."""
+    working: str = ""
+    """The formula with this design's own figures in it."""
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high", "objective"):
+            figure = getattr(self, name)
+            if figure is not None and not math.isfinite(figure):
+                raise ValueError(f"metric {self.definition.name}: {name} is {figure}; give None and a finding instead")
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the objective is met; None without an objective or a value."""
+        if self.objective is None or self.value is None:
+            return None
+        if self.definition.direction == "higher":
+            return self.value >= self.objective
+        return self.value <= self.objective
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence with numbers, and the change that would answer it.
+
+    ``change`` maps spec fields to the values a button applies; ``suggestion`` says it in words with its price.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    metric: str | None = None
+    suggestion: str | None = None
+    change: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a series: a name, a unit and its values (None where a figure does not exist)."""
+
+    name: str
+    label: str
+    unit: str
+    values: Sequence[float | str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A small table: the first column is the abscissa (a number or a category)."""
+
+    name: str
+    label: str
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer card: one figure, one sentence, a few facts with their verdicts.
+
+    ``facts`` are metric names; ``sentence`` may mark its claim with ``**bold**``.
+    """
+
+    metric: str
+    sentence: str
+    note: str = ""
+    facts: tuple[str, ...] = ()
+    cost_metric: str | None = "cost_usd_per_h"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The whole answer of one design. ``provenance`` names what made it (catalog digest, versions, sources)."""
+
+    metrics: Mapping[str, Metric]
+    answer: Answer
+    findings: tuple[Finding, ...] = ()
+    series: Mapping[str, Series] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The worst severity among the findings."""
+        ranked = sorted((finding.severity for finding in self.findings), key=SEVERITY_RANK.__getitem__)
+        return ranked[0] if ranked else None
+
+    def value(self, name: str) -> float | None:
+        return self.metrics[name].value if name in self.metrics else None
+
+
+def order_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings, then notes; the order within a severity is kept."""
+    return tuple(sorted(findings, key=lambda finding: SEVERITY_RANK[finding.severity]))

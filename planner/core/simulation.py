@@ -1,0 +1,93 @@
+"""What a kind that simulates offers: a run over a workload with hooks, and the charts of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from planner.core.result import Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from planner.core.catalog import Catalog
+    from planner.core.chart import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Requests of a trace: sorted arrivals [s, from 0], input and output lengths [tokens].
+
+    ``cached_tokens`` is the prefix found in a cache, per request, where the trace tells (else None: the spec's
+    hit rate applies). All arrays have the same length.
+    """
+
+    name: str
+    arrival_s: NDArray[np.float64]
+    input_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    cached_tokens: NDArray[np.int64] | None = None
+    source: str = ""
+
+    @property
+    def requests(self) -> int:
+        return len(self.arrival_s)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRequest:
+    """How to run: one of ``workload`` (a trace) or Poisson arrivals at the spec's rate for ``duration_s``.
+
+    ``requests`` caps the number of requests; ``options`` are the kind's own (see its simulator's ``options``).
+    """
+
+    seed: int = 1
+    duration_s: float | None = None
+    requests: int | None = None
+    workload: Workload | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Cancelled(Exception):
+    """The user asked the run to stop; raised between slices."""
+
+
+class Hooks(Protocol):
+    """How a run speaks to whoever waits for it; called between slices, at least every half second."""
+
+    def progress(self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None) -> None:
+        """Tell how far the run is (0..1)."""
+
+    def cancelled(self) -> bool:
+        """Whether the run should stop now."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDef:
+    """One option of a simulator, as the form shows it: a number, a choice (``choices``) or a flag."""
+
+    name: str
+    label: str
+    default: Any
+    unit: str = ""
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """``run(spec, catalog, request, hooks) -> Result``; raises `Cancelled`, or ValueError on bad options.
+
+    ``charts(spec, estimate, simulated)`` draws the result beside the estimate. The metric names of the result
+    that also exist in the estimate are the ones shown side by side.
+    """
+
+    run: Callable[[Any, Catalog, SimulationRequest, Hooks], Result]
+    charts: Callable[[Any, Result, Result], Sequence[Chart]]
+    options: tuple[OptionDef, ...] = ()
+    default_duration_s: float = 600.0
+    max_requests: int = 20_000_000
