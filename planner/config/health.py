@@ -1,0 +1,3 @@
+from django.http import HttpResponse
+def alive(request): return HttpResponse("ok")
+ready = metrics = alive

@@ -1,0 +1,1 @@
+def site(request): return {}
