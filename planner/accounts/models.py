@@ -23,7 +23,9 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
-    members: models.ManyToManyField = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="teams")
+    members: models.ManyToManyField = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="Membership", related_name="teams"
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -52,6 +54,7 @@ class Membership(models.Model):
 class ApiToken(AbstractAuthToken):
     """A hashed token of one user in one team. ``scopes`` is a subset of read, write."""
 
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     name = models.CharField(max_length=80, default="")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="tokens")
     scopes = ArrayField(models.CharField(max_length=12), default=list)

@@ -100,6 +100,7 @@ class Migration(migrations.Migration):
                 ('token_key', models.CharField(db_index=True, max_length=25)),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('expiry', models.DateTimeField(blank=True, null=True)),
+                ('public_id', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('name', models.CharField(default='', max_length=80)),
                 ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=12), default=list, size=None)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='auth_token_set', to=settings.AUTH_USER_MODEL)),
