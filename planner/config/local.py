@@ -1,0 +1,325 @@
+"""`make run`: embedded servers, migrations, catalog, web and worker, one sign-in link, and a clean stop.
+
+Everything it keeps lies in `.local/`. It speaks plain sentences: each thing that can go wrong ends with what to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import fcntl
+import io
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
+START_LIMIT_S = 60.0
+STOP_LIMIT_S = 6.0
+
+
+class CannotStart(Exception):
+    """Something outside keeps the planner from starting; the message says what to do."""
+
+
+def local_folder(path: Path) -> Path:
+    """Make the folder that keeps data, or say why not."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".writable"
+        probe.write_text("")
+        probe.unlink()
+    except OSError as problem:
+        raise CannotStart(
+            f"Cannot write to {path} ({problem.strerror}): make it writable, or name another folder with LOCAL_DIR=/path make run."
+        ) from problem
+    return path
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; the kernel lets go of it when this process ends, however it ends."""
+    path = folder / "run.lock"
+    with path.open("a+") as file:
+        file.seek(0)
+        owner = file.read().strip()
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise CannotStart(
+                f"The planner already runs from this folder (process {owner or 'unknown'}): use that one, or stop it with "
+                f"Ctrl-C or `kill {owner}`."
+            ) from problem
+        if owner:
+            print(f"The last run (process {owner}) did not stop cleanly; starting over its data.")
+        file.seek(0)
+        file.truncate()
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            file.seek(0)
+            file.truncate()
+
+
+def check_port(port: int) -> None:
+    """Say so when somebody else listens on ``port``."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as problem:
+            reason = "is taken by another program" if problem.errno == errno.EADDRINUSE else f"cannot be used ({problem.strerror})"
+            raise CannotStart(f"Port {port} {reason}: choose another with `make run PORT={port + 123}`.") from problem
+        except OverflowError as problem:
+            raise CannotStart(f"{port} is not a port: choose one from 1024 to 65535.") from problem
+
+
+def secret_key(folder: Path) -> str:
+    """The key of this folder, made once and readable by its owner only."""
+    path = folder / "secret_key"
+    if not path.exists():
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    return path.read_text().strip()
+
+
+def end_orphan(pid_file: Path, marker: str) -> None:
+    """End the server that a killed run left behind, recognised by its process id *and* its command line."""
+    try:
+        pid = int(pid_file.read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except (OSError, ValueError):
+        return
+    if marker in command:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        for _ in range(50):
+            if not Path(f"/proc/{pid}").exists():
+                break
+            time.sleep(0.1)
+
+
+def die_with_parent() -> None:
+    """On Linux: the kernel ends this child when the parent is killed."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6", use_errno=True).prctl(1, signal.SIGTERM)
+
+
+@dataclass
+class Child:
+    """A process of ours: its name, how it was started, and how it is told to stop."""
+
+    name: str
+    command: list[str]
+    stop_signal: int
+    log: Path
+    process: subprocess.Popen | None = None
+    restarts: int = 0
+
+    def start(self) -> None:
+        out: IO[Any]
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent
+            )
+
+    def signal(self, number: int) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+    def ended(self) -> int | None:
+        return None if self.process is None else self.process.poll()
+
+
+class Servers:
+    """The embedded PostgreSQL and Valkey, unless the environment names others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.postgres: Any = None
+        self.valkey: Any = None
+
+    def start(self) -> None:
+        from planner.config.embedded import start_postgres, start_valkey
+
+        if "DATABASE_URL" not in os.environ:
+            try:
+                self.postgres, os.environ["DATABASE_URL"] = start_postgres(self.folder / "postgres")
+            except Exception as problem:
+                raise CannotStart(
+                    f"The embedded PostgreSQL did not start ({problem}): see {self.folder / 'postgres' / 'log'}, or name a server "
+                    "with DATABASE_URL=postgres://user:password@host/database make run."
+                ) from problem
+        if "BROKER_URL" not in os.environ:
+            pid_file = self.folder / "valkey.pid"
+            data = self.folder / "valkey"
+            end_orphan(pid_file, "valkey-server")
+            try:
+                self.valkey, os.environ["BROKER_URL"] = start_valkey(data, persist=True)
+            except Exception as problem:
+                raise CannotStart(
+                    f"The embedded Valkey did not start ({problem}): see {data / 'valkey.log'}, or name a server with "
+                    "BROKER_URL=redis://host:6379/0 make run."
+                ) from problem
+            pid_file.write_text(str(self.valkey._process.pid))  # noqa: SLF001 - the wheel has no public accessor
+
+    def stop(self) -> None:
+        if self.valkey is not None:
+            self.valkey.stop()
+            (self.folder / "valkey.pid").unlink(missing_ok=True)
+        if self.postgres is not None:
+            self.postgres.stop()
+
+
+def prepare_database(folder: Path) -> str:
+    """Migrate, load the catalog and make the local user; return the path of a fresh sign-in link."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0, interactive=False)
+    call_command("load_catalog", verbosity=0)
+    out = io.StringIO()
+    call_command("local_start", token_file=str(folder / "token"), stdout=out)
+    return str(json.loads(out.getvalue())["link_path"])
+
+
+def children(port: int, folder: Path) -> list[Child]:
+    logs = folder / "logs"
+    logs.mkdir(exist_ok=True)
+    python = sys.executable
+    web = [python, "-m", "gunicorn", "planner.config.wsgi", "--bind", f"{HOST}:{port}", "--workers", "1", "--threads", "8"]
+    worker = [python, "-m", "celery", "-A", "planner.config.celery", "worker", "--beat", "--schedule", str(folder / "beat")]
+    return [
+        Child("web", [*web, "--graceful-timeout", "2", "--log-level", "warning"], signal.SIGTERM, logs / "web.log"),
+        # SIGQUIT: stop now. A job that was running is taken up again at the next start.
+        Child("worker", [*worker, "--concurrency", "2", "--loglevel", "warning"], signal.SIGQUIT, logs / "worker.log"),
+    ]
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as reply:  # noqa: S310 - a loopback address of ours
+            return bool(reply.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def wait_until_ready(port: int, web: Child) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline:
+        if web.ended() is not None:
+            raise CannotStart(f"The web process ended at once: see {web.log}.")
+        if answers(f"http://{HOST}:{port}/healthz"):
+            return
+        time.sleep(0.1)
+    raise CannotStart(f"The web process did not answer within {START_LIMIT_S:.0f} s: see {web.log}.")
+
+
+def watch(running: list[Child]) -> None:
+    """Keep the children alive: one that ends is started again, three times at most."""
+    while True:
+        time.sleep(0.5)
+        for child in running:
+            code = child.ended()
+            if code is None:
+                continue
+            if child.restarts >= 3:
+                raise CannotStart(f"The {child.name} process keeps ending (code {code}): see {child.log}.")
+            print(f"The {child.name} process ended (code {code}); starting it again.")
+            child.restarts += 1
+            child.start()
+
+
+def stop_all(running: list[Child]) -> None:
+    for child in running:
+        child.signal(child.stop_signal)
+    deadline = time.monotonic() + STOP_LIMIT_S
+    while time.monotonic() < deadline and any(child.ended() is None for child in running):
+        time.sleep(0.05)
+    for child in running:
+        child.signal(signal.SIGKILL)
+        if child.process is not None:
+            child.process.wait(5)
+
+
+class Stopped(BaseException):
+    """Ctrl-C or SIGTERM."""
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise Stopped
+
+
+def serve(port: int, folder: Path) -> None:
+    started = time.monotonic()
+    servers, running = Servers(folder), children(port, folder)
+    try:
+        print("Starting the database and the queue ...", flush=True)
+        servers.start()
+        link = prepare_database(folder)
+        for child in running:
+            child.start()
+        wait_until_ready(port, running[0])
+        print(
+            f"\n  Fleet planner runs at http://{HOST}:{port}/  (started in {time.monotonic() - started:.1f} s)\n"
+            f"  Sign in, once:   http://{HOST}:{port}{link}\n"
+            f"  API token in     {os.path.relpath(folder / 'token', ROOT)}\n"
+            "  Ctrl-C stops it; data stay in " + os.path.relpath(folder, ROOT) + "\n",
+            flush=True,
+        )
+        watch(running)
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        print("Stopping ...", flush=True)
+        stop_all(running)
+        servers.stop()
+        print("Stopped; nothing is left running.", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the planner on this computer.")
+    parser.add_argument("--port", type=int, default=8000)
+    port = parser.parse_args().port
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "planner.config.settings")
+    os.environ["LOCAL_MODE"] = "1"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        folder = local_folder(Path(os.environ.get("LOCAL_DIR", ROOT / ".local")).resolve())
+        os.environ["LOCAL_DIR"] = str(folder)
+        with only_one(folder):
+            check_port(port)
+            os.environ.setdefault("SECRET_KEY", secret_key(folder))
+            serve(port, folder)
+    except CannotStart as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except Stopped:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
