@@ -120,6 +120,9 @@ class LinearAttention:
 
     layers: int
     state_bytes: int
+    """State of one request over all these layers together."""
+    layer_params: int = 0
+    """Parameters of the mixer of one such layer; 0: counted like an attention layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,10 @@ class Llm:
     published_active_params: float | None = None
     aliases: tuple[str, ...] = ()
     notes: str = ""
+    gated_attention: bool = False
+    """The query projection also makes an output gate (Qwen3-Next, Qwen3.5)."""
+    sparse_top_k: int = 0
+    """Tokens a sparse-attention indexer keeps a query (DeepSeek-V3.2, GLM-5); 0: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,267 @@
+"""Parameters of an LLM by part, and the bytes of its weights by format and placement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from planner.core.catalog import Llm
+from planner.formulas import moe
+
+BITS_PER_PARAMETER: Mapping[str, float] = {
+    "fp32": 32.0,
+    "bf16": 16.0,
+    "fp16": 16.0,
+    "fp8": 8.0,
+    "int8": 8.16,
+    "int4": 4.156,
+    "mxfp4": 4.25,
+    "nvfp4": 4.5,
+}
+"""Width of a quantised linear parameter with its scales: int8 and int4 by groups of 128 (GPTQ, AWQ), MXFP4 one 8-bit
+scale a 32 (OCP Microscaling v1.0, section 5), NVFP4 one 8-bit scale a 16."""
+
+FOUR_BIT = ("int4", "mxfp4", "nvfp4")
+_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "fp4": "nvfp4", "awq": "int4", "gptq": "int4"}
+_KV_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 0.5 + 1 / 16}
+_EXPERT_PARTS = ("experts", "shared_experts")
+_LINEAR_PARTS = ("attention", "dense_mlp", *_EXPERT_PARTS)
+
+
+def dtype_name(dtype: str) -> str:
+    """The name used here for a number format; raises ValueError on an unknown one."""
+    name = _ALIASES.get(dtype.lower(), dtype.lower())
+    if name not in BITS_PER_PARAMETER:
+        raise ValueError(f"unknown number format “{dtype}”; known are {', '.join(BITS_PER_PARAMETER)}")
+    return name
+
+
+def kv_dtype_bytes(dtype: str) -> float:
+    """Bytes of a cached number; NVFP4 keeps one byte of scale for 16 numbers."""
+    name = dtype_name(dtype)
+    if name not in _KV_BYTES:
+        raise ValueError(f"no engine keeps its KV cache in {dtype}")
+    return _KV_BYTES[name]
+
+
+def part_bytes_per_parameter(llm: Llm, *, part: str, dtype: str) -> float:
+    """Bytes of a parameter of a part (a key of `parameters`) in a checkpoint of this format.
+
+    Notes
+    -----
+    Embedding, head, router and norms stay in 16 bits. Four-bit checkpoints of an LLM with experts quantise the experts
+    only (gpt-oss, Kimi-K2, DeepSeek in NVFP4).
+    """
+    name = dtype_name(dtype)
+    if part not in _LINEAR_PARTS:
+        return max(2.0, BITS_PER_PARAMETER[name] / 8) if name == "fp32" else 2.0
+    if name in FOUR_BIT and llm.moe and part not in _EXPERT_PARTS:
+        return 2.0
+    return BITS_PER_PARAMETER[name] / 8
+
+
+def attention_layer_parameters(llm: Llm) -> float:
+    """Parameters of the projections of one attention layer.
+
+    Notes
+    -----
+    GQA: query, key, value and output; a gate doubles the query. MLA: down- and up-projections of query and latent,
+    and the output (DeepSeek-V2, arXiv:2405.04434, equations 9–16).
+    """
+    if llm.mla is None:
+        queries = llm.heads * llm.head_dim * (2 if llm.gated_attention else 1)
+        return llm.hidden * (queries + 2 * llm.kv_heads * llm.head_dim + llm.heads * llm.head_dim)
+    mla = llm.mla
+    query_width = llm.heads * (mla.nope_dim + mla.rope_dim)
+    query = (llm.hidden + query_width) * mla.q_lora_rank if mla.q_lora_rank else llm.hidden * query_width
+    return (
+        query
+        + llm.hidden * (mla.kv_lora_rank + mla.rope_dim)
+        + mla.kv_lora_rank * llm.heads * (mla.nope_dim + mla.v_dim)
+        + llm.heads * mla.v_dim * llm.hidden
+    )
+
+
+def latent_down_parameters(llm: Llm) -> float:
+    """Parameters of the MLA down-projections of one layer: every tensor-parallel rank holds all of them."""
+    if llm.mla is None:
+        return 0.0
+    return llm.hidden * (llm.mla.q_lora_rank + llm.mla.kv_lora_rank + llm.mla.rope_dim)
+
+
+def shared_expert_parameters(llm: Llm) -> float:
+    """Parameters of the shared experts of one layer."""
+    if llm.moe is None or not (llm.moe.shared_experts or llm.moe.shared_width):
+        return 0.0
+    return max(llm.moe.shared_experts, 1) * 3 * llm.hidden * (llm.moe.shared_width or llm.moe.expert_width)
+
+
+def expert_parameters(llm: Llm) -> float:
+    """Parameters of one routed expert of one layer: gate, up and down projection."""
+    return 3.0 * llm.hidden * llm.moe.expert_width if llm.moe else 0.0
+
+
+def parameters(llm: Llm) -> dict[str, float]:
+    """Parameters by part, counted from the architecture.
+
+    Returns
+    -------
+    dict
+        ``embedding``, ``head`` (0 when tied), ``attention`` (recurrent mixers included), ``dense_mlp``, ``experts``,
+        ``shared_experts``, ``router``, ``norms``; ``total`` and ``active`` (what one token touches); ``mtp`` apart,
+        because published totals leave the draft layers out.
+
+    Notes
+    -----
+    Gated MLPs of three matrices; biases and vision towers are left out.
+    """
+    return dict(_parameters(llm))
+
+
+@lru_cache(maxsize=512)
+def _parameters(llm: Llm) -> tuple[tuple[str, float], ...]:
+    with_experts = moe.expert_layers(llm)
+    recurrent = llm.linear.layers if llm.linear else 0
+    mixer = attention_layer_parameters(llm)
+    recurrent_mixer = (llm.linear.layer_params if llm.linear else 0) or mixer
+    experts = llm.moe.experts if llm.moe else 0
+    table = float(llm.vocab * llm.hidden)
+    parts = {
+        "embedding": table,
+        "head": 0.0 if llm.tied_embeddings else table,
+        "attention": (llm.layers - recurrent) * mixer + recurrent * recurrent_mixer,
+        "dense_mlp": (llm.layers - with_experts) * 3.0 * llm.hidden * llm.intermediate,
+        "experts": with_experts * experts * expert_parameters(llm),
+        "shared_experts": with_experts * shared_expert_parameters(llm),
+        "router": float(with_experts * experts * llm.hidden),
+        "norms": float((2 * llm.layers + 1) * llm.hidden),
+    }
+    total = sum(parts.values())
+    idle_experts = with_experts * (experts - llm.moe.top_k) * expert_parameters(llm) if llm.moe else 0.0
+    layer = mixer + shared_expert_parameters(llm) + experts * (expert_parameters(llm) + llm.hidden)
+    mlp = 0.0 if llm.moe else 3.0 * llm.hidden * llm.intermediate
+    parts |= {"total": total, "active": total - idle_experts}
+    parts["mtp"] = llm.mtp_layers * (layer + mlp + 2.0 * llm.hidden * llm.hidden)
+    return tuple(parts.items())
+
+
+_STORED_PARTS = ("embedding", "head", "attention", "dense_mlp", "experts", "shared_experts", "router", "norms")
+
+
+def weight_bytes(llm: Llm, *, dtype: str) -> float:
+    """Bytes of the whole checkpoint in a number format, draft layers left out [bytes]."""
+    counts = parameters(llm)
+    return sum(counts[part] * part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in _STORED_PARTS)
+
+
+def rotary_table_bytes(llm: Llm, *, max_model_len: int | None = None) -> float:
+    """The table of sines and cosines each rank keeps: positions × rotary width × 2 B, never sharded [bytes]."""
+    width = llm.mla.rope_dim if llm.mla else llm.head_dim
+    return (max_model_len or llm.max_context_tokens) * width * 2.0
+
+
+def stage_layers(llm: Llm, *, pipeline_parallel: int) -> tuple[int, ...]:
+    """Layers of each pipeline stage: as even as can be, the rest to the middle stages first.
+
+    The first stage also holds the embedding and the last the head, so they take the fewer layers.
+    """
+    base, rest = divmod(llm.layers, pipeline_parallel)
+    counts = [base] * pipeline_parallel
+    order = [*range(pipeline_parallel - 2, 0, -1), *sorted({0, pipeline_parallel - 1})]
+    for stage in order[:rest]:
+        counts[stage] += 1
+    return tuple(counts)
+
+
+def stage_weight_bytes(
+    llm: Llm,
+    *,
+    dtype: str,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    data_parallel_attention: int = 1,
+    redundant_experts: int = 0,
+    expert_padding: float = 1.0,
+) -> tuple[float, ...]:
+    """Weights on a GPU of each pipeline stage [bytes].
+
+    Parameters
+    ----------
+    llm : architecture
+    dtype : number format of the checkpoint
+    tensor_parallel : ranks that share attention
+    pipeline_parallel : stages
+    data_parallel_attention : copies of attention in the replica
+    redundant_experts : extra copies of experts, spread over the ranks
+    expert_padding : bytes of a padded expert over those of a plain one
+
+    Returns
+    -------
+    tuple of float [bytes], one a stage
+
+    Notes
+    -----
+    Experts are spread over all GPUs of a stage, by expert or by slice. Attention, MLP and shared experts are split over
+    the attention ranks. Replicated on each: MLA down-projections, router, norms, KV heads beyond one a rank, and the
+    rotary table. Vocabulary is padded to 64.
+    """
+    stage_gpus = tensor_parallel * data_parallel_attention
+    width = {part: part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in _STORED_PARTS}
+    counts = parameters(llm)
+    table = -(-llm.vocab // 64) * 64 * llm.hidden * width["embedding"] / tensor_parallel
+    copies = moe.redundancy_factor(experts=llm.moe.experts, redundant_experts=redundant_experts) if llm.moe else 1.0
+    split = sum(counts[part] * width[part] for part in ("dense_mlp", "shared_experts")) / tensor_parallel
+    layers_total = (
+        _attention_rank_bytes(llm, width=width["attention"], tensor_parallel=tensor_parallel)
+        + split
+        + counts["experts"] * width["experts"] * copies * expert_padding / stage_gpus
+        + (counts["router"] + counts["norms"]) * 2.0
+    )
+    found = []
+    layers = stage_layers(llm, pipeline_parallel=pipeline_parallel)
+    for stage, count in enumerate(layers):
+        first, last = stage == 0, stage == len(layers) - 1
+        tables = table * ((1 if first else 0) + (1 if last and not (llm.tied_embeddings and first) else 0))
+        found.append(layers_total * count / llm.layers + tables + rotary_table_bytes(llm))
+    return tuple(found)
+
+
+def _attention_rank_bytes(llm: Llm, *, width: float, tensor_parallel: int) -> float:
+    replicated = llm.layers * latent_down_parameters(llm)
+    split = parameters(llm)["attention"] - replicated
+    duplicated = 0.0
+    if llm.mla is None and tensor_parallel > llm.kv_heads:
+        keys_values = 2.0 * llm.hidden * llm.kv_heads * llm.head_dim
+        layers = llm.layers - (llm.linear.layers if llm.linear else 0)
+        duplicated = layers * keys_values * (1 / llm.kv_heads - 1 / tensor_parallel)
+    return (replicated + split / tensor_parallel + duplicated) * width
+
+
+def rank_weight_bytes(
+    llm: Llm,
+    *,
+    dtype: str,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    expert_parallel: int = 1,
+    data_parallel_attention: int = 1,
+    redundant_experts: int = 0,
+) -> float:
+    """Weights on the GPU that holds most of them: the heaviest pipeline stage decides [bytes].
+
+    ``expert_parallel`` says how experts are split, not how many bytes a GPU gets: every split spreads them evenly over
+    the GPUs of a stage, so that it only has to divide them.
+    """
+    stage_gpus = tensor_parallel * data_parallel_attention
+    if stage_gpus % expert_parallel:
+        raise ValueError(f"expert_parallel {expert_parallel} does not divide the {stage_gpus} GPUs of a stage")
+    return max(
+        stage_weight_bytes(
+            llm,
+            dtype=dtype,
+            tensor_parallel=tensor_parallel,
+            pipeline_parallel=pipeline_parallel,
+            data_parallel_attention=data_parallel_attention,
+            redundant_experts=redundant_experts,
+        )
+    )
