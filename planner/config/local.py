@@ -268,6 +268,9 @@ class Stopped(BaseException):
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
+    # Once is enough: a terminal and `make` may both tell us, and stopping must not be interrupted.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise Stopped
 
 
@@ -290,8 +293,6 @@ def serve(port: int, folder: Path) -> None:
         )
         watch(running)
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
         print("Stopping ...", flush=True)
         stop_all(running)
         servers.stop()

@@ -1,0 +1,30 @@
+"""A real Chromium against a live server; skipped with the reason where there is none (a failure in CI)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.chromium import FLAGS, find_chromium
+
+# Playwright's synchronous API runs an event loop in this thread; Django would refuse the ORM beside it.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    path = find_chromium()
+    if path is None:
+        reason = "no Chromium or Chrome on this machine, and none could be installed"
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
