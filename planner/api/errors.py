@@ -1,0 +1,231 @@
+"""Every error of the API is one shape: RFC 9457 `application/problem+json`.
+
+``{type, title, status, detail, errors: [{pointer, detail}]}``; ``pointer`` is a JSON pointer (RFC 6901) into the
+request body, ``parameter`` takes its place for a query parameter.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.http import Http404
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ValidationError
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from planner.api.rendering import PROBLEM
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.designs.services import InvalidField, StaleWrite
+from planner.kinds import UnknownKind
+
+MOST_ERRORS = 50
+
+log = structlog.get_logger(__name__)
+
+
+class InvalidInput(exceptions.APIException):
+    """Bad input: 422 with a pointer to each bad field."""
+
+    status_code = 422
+
+    def __init__(self, errors: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(_("The request is not valid."))
+        self.errors = list(errors)[:MOST_ERRORS]
+
+    @classmethod
+    def of(cls, pointer: str, *, detail: str) -> InvalidInput:
+        return cls([{"pointer": pointer, "detail": detail}])
+
+    @classmethod
+    def of_parameter(cls, name: str, *, detail: str) -> InvalidInput:
+        return cls([{"pointer": "", "parameter": name, "detail": detail}])
+
+
+class Missing(exceptions.APIException):
+    """A figure nobody has published: 409 that names it."""
+
+    status_code = 409
+
+    def __init__(self, missing: MissingFigure, *, pointer: str = "") -> None:
+        super().__init__(
+            _("%(problem)s. Give the figure in the spec, or add it to the catalog.") % {"problem": missing}
+        )
+        self.errors = [{"pointer": pointer, "detail": str(missing)}]
+        self.extra = {"table": missing.table, "slug": missing.slug, "figure": missing.figure}
+
+
+class Conflict(exceptions.APIException):
+    """What was asked does not fit the state of the thing it was asked of."""
+
+    status_code = 409
+
+
+class Unmet(exceptions.APIException):
+    """If-Match names another revision than the stored one."""
+
+    status_code = 412
+
+    def __init__(self, stale: StaleWrite) -> None:
+        super().__init__(
+            _("The design has changed since you read it: it is at revision %(revision)d. Read it again, then write.")
+            % {"revision": stale.current.revision}
+        )
+        self.headers = {"ETag": f'"{stale.current.revision}"'}
+
+
+class PreconditionRequired(exceptions.APIException):
+    status_code = 428
+    default_detail = "Send the ETag of the revision you read as If-Match (or If-Match: * to overwrite any)."
+
+
+def pointer_of(loc: Sequence[int | str], *, given: Any) -> str:
+    """The JSON pointer of a pydantic location.
+
+    Pydantic names the tried alternative of a union among the keys; only the parts that lead through the given
+    value (and a last one, which may be the missing name) belong to the pointer.
+    """
+    parts: list[str] = []
+    for place, part in enumerate(loc):
+        if isinstance(given, Mapping):
+            if part not in given and (parts and place < len(loc) - 1):
+                continue
+            given = given.get(part)
+        elif isinstance(given, list | tuple):
+            if not isinstance(part, int):
+                continue
+            given = given[part] if part < len(given) else None
+        elif parts:
+            continue
+        parts.append(str(part).replace("~", "~0").replace("/", "~1"))
+    return "".join(f"/{part}" for part in parts)
+
+
+def _sentence(problem: Mapping[str, Any], names: Sequence[str]) -> str:
+    if problem["type"] == "missing":
+        return _("This field is required.")
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(problem["loc"][-1]), names, n=1)
+        return _("No such field; did you mean “%(near)s”?") % {"near": near[0]} if near else _("No such field.")
+    message: str = problem["msg"]
+    return message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def invalid(
+    error: ValidationError, *, given: Any, prefix: str = "", model: type[BaseModel] | None = None
+) -> InvalidInput:
+    """Pydantic's findings as a 422."""
+    names = tuple(model.model_fields) if model else ()
+    return InvalidInput(
+        [
+            {"pointer": prefix + pointer_of(problem["loc"], given=given), "detail": _sentence(problem, names)}
+            for problem in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+    )
+
+
+def _field_of(error: UnknownEntry | MissingFigure, *, model: type[BaseModel] | None, spec: Any) -> str:
+    """The pointer part of the field that names the entry: the one of this table with this value, else its default."""
+    fields = model.model_fields if model else {}
+    of_table = [
+        name
+        for name, field in fields.items()
+        if (field.json_schema_extra or {}).get("catalog") == error.table  # type: ignore[union-attr]
+    ]
+    given = spec if isinstance(spec, Mapping) else {}
+    for name in of_table:
+        if given.get(name, fields[name].default) == error.slug:
+            return f"/{name}"
+    return f"/{of_table[0]}" if len(of_table) == 1 else ""
+
+
+@contextmanager
+def pointing(prefix: str, *, spec: Any = None, model: type[BaseModel] | None = None) -> Iterator[None]:
+    """Turn what a service raises about a spec into problems whose pointers begin with ``prefix``."""
+    try:
+        yield
+    except ValidationError as error:
+        raise invalid(error, given=spec, prefix=prefix, model=model) from None
+    except UnknownEntry as error:
+        raise InvalidInput.of(prefix + _field_of(error, model=model, spec=spec), detail=str(error)) from None
+    except MissingFigure as error:
+        raise Missing(error, pointer=prefix + _field_of(error, model=model, spec=spec)) from None
+
+
+def _anticipated(exc: Exception) -> exceptions.APIException | None:  # noqa: PLR0911 - a table of the errors services raise
+    """The API's word for an error that services raise on purpose; None for a bug."""
+    match exc:
+        case exceptions.APIException():
+            return exc
+        case ValidationError():
+            return invalid(exc, given=None, prefix="/spec")
+        case InvalidField():
+            return InvalidInput.of(f"/{exc.field}", detail=exc.message)
+        case UnknownEntry():
+            return InvalidInput.of("/spec", detail=str(exc))
+        case MissingFigure():
+            return Missing(exc)
+        case StaleWrite():
+            return Unmet(exc)
+        case UnknownKind():
+            return exceptions.NotFound(str(exc))
+        case Http404() | ObjectDoesNotExist():
+            return exceptions.NotFound()
+        case DjangoPermissionDenied():
+            return exceptions.PermissionDenied()
+        case DjangoValidationError():
+            return InvalidInput([{"pointer": "", "detail": message} for message in exc.messages])
+        case RequestDataTooBig():
+            error = exceptions.APIException(_("The request is too large."))
+            error.status_code = 413
+            return error
+        case SuspiciousOperation():
+            return exceptions.ParseError(_("The request cannot be read."))
+    return None
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    headers = dict(getattr(error, "headers", {}))
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(max(1, round(error.wait + 0.5)))  # type: ignore[attr-defined]
+    return headers
+
+
+def body_of(error: exceptions.APIException) -> dict[str, Any]:
+    """The problem object of an error."""
+    status = error.status_code
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": str(error.detail) if not isinstance(error.detail, dict | list) else _("The request is not valid."),
+    }
+    body["errors"] = getattr(error, "errors", [])
+    return {**body, **getattr(error, "extra", {})}
+
+
+def problem_of(exc: Exception) -> exceptions.APIException:
+    """The API's error for any exception; a bug is logged here, once, and said without details."""
+    error = _anticipated(exc)
+    if error is None:
+        log.error("unexpected error in the API", exc_info=exc)
+        error = exceptions.APIException(_("Something went wrong here. It has been logged."))
+    return error
+
+
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """DRF's exception handler."""
+    error = problem_of(exc)
+    set_rollback()
+    return Response(body_of(error), status=error.status_code, headers=_headers(error), content_type=PROBLEM)

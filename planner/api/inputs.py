@@ -1,0 +1,54 @@
+"""What a request says, checked: body and query by pydantic models that refuse unknown names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rest_framework.request import Request
+
+from planner.api.errors import InvalidInput, invalid
+
+PAGE_PARAMETERS = ("limit", "offset", "format")
+
+
+class Body(BaseModel):
+    """The body of a request. Strict as JSON: "5" is no number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Given = TypeVar("Given", bound=BaseModel)
+
+
+def body(request: Request, model: type[Given]) -> Given:
+    """The checked JSON body; raises `InvalidInput` with pointers."""
+    data = request.data
+    if not isinstance(data, dict):
+        raise InvalidInput.of("", detail=_("Give a JSON object."))
+    try:
+        return model.model_validate_json(json.dumps(data), strict=True)
+    except ValidationError as error:
+        raise invalid(error, given=data, model=model) from None
+
+
+def query(request: Request, model: type[Given]) -> Given:
+    """The checked query; page parameters are `paging`'s."""
+    data = {name: value for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        found = invalid(error, given=data, model=model)
+        raise InvalidInput(
+            [{"pointer": "", "parameter": row["pointer"].lstrip("/"), "detail": row["detail"]} for row in found.errors]
+        ) from None
+
+
+def file_of(request: Request, name: str = "file") -> Any:
+    """The uploaded file of a multipart body; raises `InvalidInput` when there is none."""
+    found = request.FILES.get(name)
+    if found is None:
+        raise InvalidInput.of(f"/{name}", detail=_("Send the file as the multipart field “%(name)s”.") % {"name": name})
+    return found

@@ -1,0 +1,251 @@
+"""The shapes of replies, as the OpenAPI document tells them. The tests hold every reply against them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Row = TypeVar("Row")
+Scalar = float | int | str | bool | None
+
+
+class Shape(BaseModel):
+    """A part of a reply."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemError(Shape):
+    pointer: str = Field(description="JSON pointer into the request body; empty for the whole.")
+    detail: str
+    parameter: str = Field("", description="The query parameter, where the fault is in the query.")
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemError]
+
+
+class Finding(Shape):
+    code: str
+    severity: Literal["info", "warning", "error"]
+    message: str
+    metric: str | None = None
+    suggestion: str | None = None
+    change: dict[str, Any] | None = None
+
+
+class Metric(Shape):
+    value: float | None
+    unit: str
+    label: str
+    direction: Literal["lower", "higher", "none"]
+    group: str = ""
+    basis: Literal["exact", "measured", "calibrated", "extrapolated", "assumed", "simulated"]
+    low: float | None = None
+    high: float | None = None
+    objective: float | None = None
+    met: bool | None = None
+    working: str = ""
+
+
+class SeriesColumn(Shape):
+    name: str
+    label: str
+    unit: str
+    values: list[Scalar]
+
+
+class Series(Shape):
+    label: str
+    columns: list[SeriesColumn]
+
+
+class AnswerCard(Shape):
+    metric: str
+    sentence: str
+    note: str
+    facts: list[str]
+    cost_metric: str | None
+    severity: Literal["info", "warning", "error"] | None
+
+
+class MetricInfo(Shape):
+    name: str
+    label: str
+    unit: str
+    direction: Literal["lower", "higher", "none"]
+    group: str
+    help: str
+    formula: str
+
+
+class SimulationOption(Shape):
+    name: str
+    label: str
+    default: Any
+    unit: str
+    help: str
+    choices: list[str]
+    minimum: float | None
+    maximum: float | None
+
+
+class KindSummary(Shape):
+    kind: str
+    label: str
+    question: str
+    simulates: bool
+    url: str
+
+
+class ExampleShape(Shape):
+    slug: str
+    name: str
+    description: str
+    tags: list[str]
+    spec: dict[str, Any]
+    workload: str
+
+
+class KindDetail(KindSummary):
+    spec_version: int
+    spec_schema: dict[str, Any] = Field(description="JSON Schema (2020-12) of the spec.")
+    defaults: dict[str, Any]
+    metrics: list[MetricInfo]
+    simulation_options: list[SimulationOption]
+    examples: list[ExampleShape]
+    method: str = Field(description="The method notes, Markdown.")
+
+
+class DesignSummary(Shape):
+    id: UUID
+    kind: str
+    name: str
+    description: str
+    tags: list[str]
+    revision: int
+    example: str
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str | None
+    deleted_at: datetime | None
+    url: str
+
+
+class DesignDetail(DesignSummary):
+    spec: dict[str, Any]
+    spec_version: int
+    created_by: str | None
+    estimate: dict[str, Any] | None = Field(None, description="With ?include=estimate.")
+    view: dict[str, Any] | None = Field(None, description="With ?include=view: the full picture the page shows.")
+
+
+class RevisionShape(Shape):
+    number: int
+    name: str
+    description: str
+    tags: list[str]
+    spec: dict[str, Any]
+    spec_version: int
+    author: str | None
+    at: datetime
+
+
+class JobShape(Shape):
+    id: UUID
+    purpose: str
+    title: str
+    kind: str
+    design: UUID | None
+    design_revision: int | None
+    state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+    fraction: float
+    simulated_s: float
+    events: int
+    eta_s: float | None
+    message: str
+    attempts: int
+    error: dict[str, Any] | None
+    request: dict[str, Any]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    created_by: str | None
+    url: str
+    result_url: str | None
+    document_url: str | None
+
+
+class ShareShape(Shape):
+    id: UUID
+    link: str
+    created_at: datetime
+    created_by: str | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    url: str
+
+
+class TokenShape(Shape):
+    id: UUID
+    name: str
+    scopes: list[Literal["read", "write"]]
+    created_at: datetime
+    expires_at: datetime | None
+    url: str
+
+
+class TokenMade(TokenShape):
+    token: str | None = Field(description="Shown once; only its digest is kept. Null when a request is replayed.")
+
+
+class MemberShape(Shape):
+    user: UUID
+    username: str
+    role: Literal["viewer", "editor", "admin"]
+
+
+class WorkloadSummary(Shape):
+    slug: str
+    name: str
+    form: Literal["profile", "trace"]
+    description: str
+    source: str
+    licence: str
+    shipped: bool
+    facts: dict[str, Any]
+    url: str
+
+
+class EntryShape(BaseModel):
+    """A catalog entry: its facts as the file or the import gives them."""
+
+    table: str
+    slug: str
+    name: str
+    shipped: bool
+    url: str
+
+
+class ComparisonSummary(Shape):
+    id: UUID
+    name: str
+    items: list[dict[str, Any]]
+    created_at: datetime
+    url: str
+
+
+class PageOf(Shape, Generic[Row]):
+    count: int
+    next: str | None
+    previous: str | None
+    results: list[Row]

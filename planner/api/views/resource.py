@@ -1,0 +1,96 @@
+"""The base of every view of the API: the caller's team, the limits, and problems where nothing is found."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.urls import Resolver404, resolve
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import APIException, AuthenticationFailed, NotFound
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from planner.accounts.models import Team
+from planner.api.rendering import ProblemRenderer, StrictJsonRenderer
+
+
+class ApiView(APIView):
+    """A resource of a team. ``reads`` and ``role_to_write``: see `permissions.TeamRole`."""
+
+    renderer_classes: list[type[BaseRenderer]] = [StrictJsonRenderer, ProblemRenderer]  # type: ignore[assignment]
+    reads: frozenset[str] = frozenset()
+    role_to_write = "editor"
+
+    @property
+    def team(self) -> Team:
+        team: Team = self.request.team  # type: ignore[attr-defined]
+        return team
+
+    def perform_authentication(self, request: Request) -> None:
+        try:
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            # Guessing tokens is limited too, by address.
+            request.user, request.auth = AnonymousUser(), None
+            self.check_throttles(request)
+            raise
+
+    def check_permissions(self, request: Request) -> None:
+        # Limits first: who may not ask may not ask without end either.
+        super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Done before the permissions."""
+
+    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        patch_vary_headers(response, ["Authorization", "Cookie"])
+        return response
+
+
+class Nowhere(ApiView):
+    """Any other path below the API: a problem, not a page; a missing final slash is put right."""
+
+    permission_classes = [AllowAny]
+    schema = None
+
+    def _answer(self, request: Request, **kwargs: Any) -> HttpResponse:
+        if not request.path.endswith("/") and self._exists(f"{request.path}/"):
+            query = f"?{request.META['QUERY_STRING']}" if request.META.get("QUERY_STRING") else ""
+            # 308 keeps method and body.
+            return HttpResponse(status=308, headers={"Location": f"{request.path}/{query}"})
+        raise NotFound(_("There is nothing at this address; see /api/schema/ for what there is."))
+
+    get = post = put = patch = delete = _answer
+
+    def _exists(self, path: str) -> bool:
+        try:
+            return getattr(resolve(path).func, "cls", None) is not Nowhere
+        except Resolver404:
+            return False
+
+
+def reply(shape: Any, *, body: Any = None, summary: str, status: int = 200, **more: Any) -> Any:
+    """Document one method of a view: what it takes and what it answers; every method may answer a problem."""
+    from planner.api.shapes import Problem
+
+    responses = more.pop("responses", None) or {status: shape}
+    return extend_schema(
+        request=body, summary=summary, responses={**responses, ("default", "application/problem+json"): Problem}, **more
+    )
+
+
+def no_such(what: str) -> NoReturn:
+    raise NotFound(_("There is no such %(what)s in your team.") % {"what": what})
+
+
+__all__ = ["APIException", "ApiView", "Nowhere", "Response", "no_such", "reply"]
