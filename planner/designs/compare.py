@@ -1,0 +1,169 @@
+"""Two to six designs side by side as strict JSON: the one builder behind page, share, report and API.
+
+::
+
+    id, name, created_at, same_kind, missing: [label]
+    items       [{label: "A", order, name, design: {id, revision, …} or null, kind: {slug, label}, spec, answer, errors}]
+    verdict     {sentence, best, suitable, lacks: [[text]]}
+    inputs      {differing: [IN], equal: [IN], total}   IN {name, label, group, cells: [{value, shown, differs}]}
+    objectives  [MR]                                     metrics [{name: group, rows: [MR]}]
+    charts      [chart as `serial.chart_from` reads]     provenance {catalog_digest, …}
+
+    MR  {name, label, unit, direction, help, best: [place], cells: [ROW of `snapshot` + {delta, best} or null]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from planner.accounts.models import Team
+from planner.core.compare import Compared, Comparison, InputRow, MetricRow, compare
+from planner.designs import estimation, figures, pictures, selectors, serial, snapshot, verdicts
+from planner.designs.estimation import Estimate
+from planner.designs.inputs import inputs
+from planner.designs.models import Comparison as Saved
+from planner.designs.models import Design
+from planner.designs.texts import InvalidField
+
+LABELS = "ABCDEF"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One estimate of a comparison, and the saved design it came from."""
+
+    label: str
+    name: str
+    estimate: Estimate
+    design: Design | None = None
+
+
+def comparison_view(saved: Saved) -> dict[str, Any]:
+    """The picture of a saved comparison, with today's catalog; raises as `estimation.estimate`.
+
+    Designs deleted since are left out and named in ``missing``; with fewer than two left, raises `InvalidField`.
+    """
+    items, missing = _items(saved.items, team=saved.team)
+    head = {"id": str(saved.id), "name": saved.name, "created_at": saved.created_at.isoformat(), "missing": missing}
+    return {**head, **items_view(items, name=saved.name)}
+
+
+def inline_view(items: Sequence[Mapping[str, Any]], *, team: Team, name: str = "") -> dict[str, Any]:
+    """The picture of a comparison that is not saved; ``items`` as `sharing.checked_items` returns them."""
+    found, missing = _items(items, team=team)
+    return {"id": None, "name": name, "created_at": "", "missing": missing, **items_view(found, name=name)}
+
+
+def items_view(items: Sequence[Item], *, name: str = "") -> dict[str, Any]:
+    """The picture of estimates side by side; the first is the baseline."""
+    compared = [_compared(item) for item in items]
+    side_by_side = compare(compared)
+    labels = [item.label for item in items]
+    return {
+        "name": name or ", ".join(item.name for item in items),
+        "same_kind": len({item.estimate.kind.slug for item in items}) == 1,
+        "items": [_item_view(item, order=order) for order, item in enumerate(items)],
+        "verdict": verdicts.verdict_view(side_by_side, labels=labels),
+        "inputs": _inputs_view(side_by_side),
+        "objectives": [_metric_row(row) for row in objective_rows(side_by_side)],
+        "metrics": [
+            {"name": group, "rows": [_metric_row(row) for row in rows]} for group, rows in side_by_side.groups.items()
+        ],
+        "charts": [serial.chart_json(chart) for chart in pictures.charts(items, comparison=side_by_side)],
+        "provenance": _provenance(items),
+    }
+
+
+def objective_rows(comparison: Comparison) -> list[MetricRow]:
+    """Metrics with an objective in any of the designs."""
+    rows = [row for group in comparison.groups.values() for row in group]
+    return [row for row in rows if any(metric and metric.objective is not None for metric in row.metrics)]
+
+
+def _items(written: Sequence[Mapping[str, Any]], *, team: Team) -> tuple[list[Item], list[str]]:
+    found: list[Item] = []
+    missing: list[str] = []
+    for label, item in zip(LABELS, written, strict=False):
+        try:
+            found.append(_item(item, label=label, team=team))
+        except Design.DoesNotExist:
+            missing.append(label)
+    if len(found) < 2:
+        raise InvalidField(field="items", message=_("Fewer than two of the compared designs still exist."))
+    return found, missing
+
+
+def _item(written: Mapping[str, Any], *, label: str, team: Team) -> Item:
+    if "design" in written:
+        design = selectors.design(team, written["design"])
+        estimate = estimation.estimate(kind=design.kind, spec=design.spec, team=team)
+        return Item(label=label, name=design.name, estimate=estimate, design=design)
+    estimate = estimation.estimate(kind=written["kind"], spec=written["spec"], team=team)
+    return Item(label=label, name=written.get("name") or estimate.kind.label, estimate=estimate)
+
+
+def _compared(item: Item) -> Compared:
+    estimate = item.estimate
+    shown = inputs(estimate.kind, spec=estimate.spec, catalog=estimate.catalog)
+    return Compared(name=item.name, kind=estimate.kind.slug, inputs=shown, result=estimate.result)
+
+
+def _item_view(item: Item, *, order: int) -> dict[str, Any]:
+    kind, result = item.estimate.kind, item.estimate.result
+    return {
+        "label": item.label,
+        "order": order,
+        "name": item.name,
+        "design": snapshot.meta(item.design) if item.design else None,
+        "kind": {"slug": kind.slug, "label": kind.label},
+        "spec": item.estimate.spec_json,
+        "answer": snapshot.answer_view(item.estimate),
+        "errors": [finding.message for finding in result.findings if finding.severity == "error"],
+    }
+
+
+def _inputs_view(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "differing": [_input_row(row) for row in comparison.differing],
+        "equal": [_input_row(row) for row in comparison.equal],
+        "total": len(comparison.differing) + len(comparison.equal),
+    }
+
+
+def _input_row(row: InputRow) -> dict[str, Any]:
+    cells = [
+        {"value": found.value, "shown": found.shown, "differs": differs}
+        for found, differs in zip(row.inputs, row.differs, strict=True)
+    ]
+    return {"name": row.name, "label": row.label, "group": row.group, "cells": cells}
+
+
+def _metric_row(row: MetricRow) -> dict[str, Any]:
+    definition = row.definition
+    return {
+        "name": definition.name,
+        "label": definition.label,
+        "unit": definition.unit,
+        "direction": definition.direction,
+        "help": definition.help,
+        "best": list(row.best),
+        "cells": [_cell(row, place=place) for place in range(len(row.metrics))],
+    }
+
+
+def _cell(row: MetricRow, *, place: int) -> dict[str, Any] | None:
+    metric, baseline, delta = row.metrics[place], row.metrics[0], row.deltas[place]
+    if metric is None:
+        return None
+    shown = figures.delta_row(delta, baseline=baseline, other=metric) if delta and baseline else None
+    return figures.figure_row(metric) | {"delta": shown, "best": place in row.best}
+
+
+def _provenance(items: Sequence[Item]) -> dict[str, Any]:
+    """What made the figures; all items are answered with one catalog and one code version."""
+    made = estimation.made_by(items[0].estimate.kind, catalog=items[0].estimate.catalog)
+    return {name: value for name, value in made.items() if name not in ("kind", "spec_version")}

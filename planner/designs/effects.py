@@ -1,0 +1,68 @@
+"""What one change of a design does: the same kind and catalog, another spec, answered at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.compare import lacks
+from planner.core.result import Metric
+from planner.designs import estimation, figures
+from planner.designs.estimation import Estimate
+from planner.designs.inputs import inputs
+
+
+def changed(estimate: Estimate, *, change: Mapping[str, Any]) -> Estimate:
+    """The design with a change applied; raises as `estimation.estimate`."""
+    spec = estimation.parse_spec(estimate.kind, spec={**estimate.spec_json, **change})
+    return estimation.answer(estimate.kind, spec=spec, catalog=estimate.catalog)
+
+
+def effect_view(estimate: Estimate, *, change: Mapping[str, Any]) -> dict[str, Any]:
+    """Old and new inputs, and the headline, cost and facts after the change with their deltas.
+
+    ``ok`` tells whether it meets every objective without an error finding. A change that cannot be answered has
+    ``error`` and no figures.
+    """
+    try:
+        after = changed(estimate, change=change)
+    except (ValidationError, MissingFigure, UnknownEntry) as error:
+        return {"error": _reason(error), "ok": False, "changes": []}
+    headline = estimate.result.answer
+    return {
+        "error": "",
+        "ok": not lacks(after.result),
+        "severity": after.result.severity,
+        "errors": [finding.message for finding in after.result.findings if finding.severity == "error"],
+        "changes": _changes(estimate, after=after),
+        "figure": _moved(estimate, after=after, name=headline.metric),
+        "cost": _moved(estimate, after=after, name=headline.cost_metric),
+        "facts": [row for name in headline.facts if (row := _moved(estimate, after=after, name=name))],
+    }
+
+
+def _changes(before: Estimate, *, after: Estimate) -> list[dict[str, Any]]:
+    old = inputs(before.kind, spec=before.spec, catalog=before.catalog)
+    new = inputs(after.kind, spec=after.spec, catalog=after.catalog)
+    return [
+        {"name": name, "label": found.label, "before": old[name].shown, "after": found.shown}
+        for name, found in new.items()
+        if found.value != old[name].value
+    ]
+
+
+def _moved(before: Estimate, *, after: Estimate, name: str | None) -> dict[str, Any] | None:
+    metric: Metric | None = after.result.metrics.get(name or "")
+    if metric is None:
+        return None
+    delta = figures.delta_view(before.result.metrics.get(metric.definition.name), metric)
+    return figures.figure_row(metric) | {"delta": delta}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(str(problem["msg"]) for problem in error.errors(include_url=False, include_context=False)[:2])
+    return str(error)

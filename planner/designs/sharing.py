@@ -1,0 +1,134 @@
+"""Comparisons, and links that show a frozen design or comparison to anyone who has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from planner import kinds
+from planner.accounts.models import Team, User
+from planner.accounts.selectors import scoped
+from planner.accounts.services import audit
+from planner.designs import compare, links, snapshot, texts
+from planner.designs.estimation import parse_spec
+from planner.designs.models import Comparison, Design, Share
+from planner.designs.texts import InvalidField
+
+FEWEST_COMPARED, MOST_COMPARED = 2, 6
+
+
+@transaction.atomic
+def comparison_create(
+    *, team: Team, user: User | None, items: Sequence[Mapping[str, Any]], name: str = ""
+) -> Comparison:
+    """Save a comparison of 2–6 items: ``{"design": id}`` or an inline ``{"kind", "spec", "name"}``.
+
+    Raises `InvalidField`, `UnknownKind` and pydantic's ValidationError.
+    """
+    comparison = Comparison.objects.create(
+        team=team,
+        created_by=user,
+        items=checked_items(items, team=team),
+        name=texts.text(name, field="name", longest=texts.LONGEST_NAME),
+    )
+    audit(
+        team=team,
+        user=user,
+        action="created",
+        subject="comparison",
+        subject_id=str(comparison.id),
+        summary=_("%(count)d designs") % {"count": len(comparison.items)},
+    )
+    return comparison
+
+
+def checked_items(items: Sequence[Mapping[str, Any]], *, team: Team) -> list[dict[str, Any]]:
+    """Items as they are stored; raises as `comparison_create`."""
+    if not FEWEST_COMPARED <= len(items) <= MOST_COMPARED:
+        span = {"fewest": FEWEST_COMPARED, "most": MOST_COMPARED}
+        raise InvalidField(field="items", message=_("Compare %(fewest)d to %(most)d designs.") % span)
+    return [_checked_item(item, place=f"items/{index}", team=team) for index, item in enumerate(items)]
+
+
+@transaction.atomic
+def share_create(
+    *,
+    team: Team,
+    user: User | None,
+    design: Design | None = None,
+    comparison: Comparison | None = None,
+    expires_at: datetime | None = None,
+) -> Share:
+    """A link to the design or comparison as it is now; it does not follow later changes."""
+    if (design is None) == (comparison is None):
+        raise ValueError("share one design or one comparison")
+    if expires_at is not None and expires_at <= timezone.now():
+        raise InvalidField(field="expires_at", message=_("Give a time in the future."))
+    share = Share.objects.create(
+        team=team,
+        design=design,
+        comparison=comparison,
+        frozen=texts.storable(_frozen(design, comparison=comparison), field="spec"),
+        created_by=user,
+        expires_at=expires_at,
+    )
+    _audit(share, user=user, action="shared")
+    return share
+
+
+@transaction.atomic
+def share_revoke(*, share: Share, user: User | None) -> Share:
+    """Make a link stop working for good; revoking twice changes nothing."""
+    if Share.objects.filter(id=share.id, revoked_at=None).update(revoked_at=timezone.now()):
+        _audit(share, user=user, action="link revoked")
+    share.refresh_from_db(fields=["revoked_at"])
+    return share
+
+
+def share_link(share: Share) -> str:
+    """The path of the page a link opens."""
+    return f"/s/{links.token(share.id)}/"
+
+
+def _checked_item(item: Mapping[str, Any], *, place: str, team: Team) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise InvalidField(field=place, message=_("Give a design or a kind with its spec."))
+    extra = set(item) - {"design", "kind", "spec", "name"}
+    if extra:
+        raise InvalidField(field=f"{place}/{min(extra)}", message=_("No such field."))
+    if ("design" in item) == ("kind" in item):
+        raise InvalidField(field=place, message=_("Give either a design or a kind with its spec."))
+    if "design" in item:
+        return {"design": _design_id(item["design"], place=f"{place}/design", team=team)}
+    kind = kinds.get(str(item["kind"]))
+    spec = parse_spec(kind, spec=item.get("spec") or {}).model_dump(mode="json")
+    label = texts.text(item.get("name") or kind.label, field=f"{place}/name", longest=texts.LONGEST_NAME)
+    return {"kind": kind.slug, "spec": texts.storable(spec, field=f"{place}/spec"), "name": label}
+
+
+def _design_id(given: Any, *, place: str, team: Team) -> str:
+    try:
+        wanted = UUID(str(given))
+    except ValueError:
+        raise InvalidField(field=place, message=_("Not the id of a design.")) from None
+    if not scoped(Design.objects.all(), team).filter(id=wanted, deleted_at=None).exists():
+        raise InvalidField(field=place, message=_("No such design in this team."))
+    return str(wanted)
+
+
+def _frozen(design: Design | None, *, comparison: Comparison | None) -> dict[str, Any]:
+    if design is not None:
+        return snapshot.design_view(design)
+    assert comparison is not None  # noqa: S101 - one of the two is given, checked by the caller
+    return compare.comparison_view(comparison)
+
+
+def _audit(share: Share, *, user: User | None, action: str) -> None:
+    subject, subject_id = ("design", share.design_id) if share.design_id else ("comparison", share.comparison_id)
+    audit(team=share.team, user=user, action=action, subject=subject, subject_id=subject_id, summary=f"link {share.id}")
