@@ -75,6 +75,9 @@ def _component(here: str, there: str) -> Fraction | None:
     if here == there:
         return Fraction(1)
     known, wanted = _TABLE.get(here), _TABLE.get(there)
+    # Words of a share ("of input", "share", "a month") may be written in per cent, and back.
+    if (known is None and there == "%") or (wanted is None and here == "%"):
+        return Fraction(100) if there == "%" else Fraction(1, 100)
     if known is None or wanted is None or known[0] != wanted[0]:
         return None
     return known[1] / wanted[1]
