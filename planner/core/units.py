@@ -76,7 +76,8 @@ def _component(here: str, there: str) -> Fraction | None:
         return Fraction(1)
     known, wanted = _TABLE.get(here), _TABLE.get(there)
     # Words of a share ("of input", "share", "a month") may be written in per cent, and back.
-    if (known is None and there == "%") or (wanted is None and here == "%"):
+    word = here if there == "%" else there if here == "%" else ""
+    if word and word not in _TABLE and not word.endswith("s"):
         return Fraction(100) if there == "%" else Fraction(1, 100)
     if known is None or wanted is None or known[0] != wanted[0]:
         return None
