@@ -1,1 +1,7 @@
-"""Draws neutral figures (`planner.core.chart`) for the page (Plotly), for print (SVG) and as tables."""
+"""Neutral figures drawn: `plotly` and `svg` for the page, `print` for the report, `table` for the twin."""
+
+from __future__ import annotations
+
+from planner.charts.overlay import overlay
+
+__all__ = ["overlay"]
