@@ -3,7 +3,8 @@
 ::
 
     id, name, created_at, same_kind, missing: [label]
-    items       [{label: "A", order, name, design: {id, revision, …} or null, kind: {slug, label}, spec, answer, errors}]
+    items       [{label: "A", order, name, design: {id, revision, …} or null, kind: {slug, label}, spec, answer,
+                errors}]
     verdict     {sentence, best, suitable, lacks: [[text]]}
     inputs      {differing: [IN], equal: [IN], total}   IN {name, label, group, cells: [{value, shown, differs}]}
     objectives  [MR]                                     metrics [{name: group, rows: [MR]}]

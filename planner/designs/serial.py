@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.diagram import Box, Diagram, Flow
-from planner.core.result import Finding, Metric, Result, Series
+from planner.core.result import Finding, Metric, MetricDef, Result, Series
 
 Part = TypeVar("Part")
 
@@ -45,6 +45,20 @@ def metric_json(metric: Metric) -> dict[str, Any]:
     extra = {"low": metric.low, "high": metric.high, "objective": metric.objective, "met": metric.met}
     written |= {name: plain(value) for name, value in extra.items() if value is not None}
     return written | ({"working": metric.working} if metric.working else {})
+
+
+def metric_from(name: str, written: Mapping[str, Any]) -> Metric:
+    """The metric that `metric_json` wrote; help and formula are not stored with it."""
+    return Metric(
+        MetricDef(
+            name=name,
+            label=written["label"],
+            unit=written["unit"],
+            direction=written["direction"],
+            group=written.get("group", ""),
+        ),
+        **{key: written[key] for key in ("value", "low", "high", "basis", "objective", "working") if key in written},
+    )
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:

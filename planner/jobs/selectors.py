@@ -1,0 +1,188 @@
+"""Reads of jobs, and the picture of one for page and API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from planner import kinds
+from planner.accounts.models import Team
+from planner.accounts.selectors import scoped
+from planner.core.result import Metric, MetricDef
+from planner.designs import figures, serial, snapshot
+from planner.jobs import states
+from planner.jobs.models import Job, JobLogLine, State
+
+ESTIMABLE_FRACTION = 0.01
+"""Below this share done the time left is anybody's guess."""
+
+
+def jobs(
+    team: Team, *, state: str = "", purpose: str = "", kind: str = "", design: UUID | str | None = None
+) -> QuerySet[Job]:
+    """Jobs of a team, newest first, without their (large) results. ``state`` may be ``active`` or ``finished``."""
+    found = scoped(Job.objects.all(), team)
+    if state:
+        found = found.filter(state__in={"active": states.ACTIVE, "finished": states.FINISHED}.get(state, (state,)))
+    if purpose:
+        found = found.filter(purpose=purpose)
+    if kind:
+        found = found.filter(kind=kind)
+    if design is not None:
+        found = found.filter(design_id=_uuid(design))
+    rows = found.select_related("design", "created_by").defer("result", "document", "partial")
+    return rows.order_by("-created_at", "id")
+
+
+def job(team: Team, id: UUID | str) -> Job:
+    """One job; raises `Job.DoesNotExist` for a stranger's or an unknown one."""
+    found = scoped(Job.objects.select_related("team", "design", "created_by"), team).defer("document")
+    return found.get(id=_uuid(id))
+
+
+def document(job: Job) -> bytes | None:
+    """The file a job made."""
+    written = Job.objects.filter(id=job.id).values_list("document", flat=True).first()
+    return bytes(written) if written is not None else None
+
+
+def log_lines(job: Job) -> list[JobLogLine]:
+    """The log, oldest first."""
+    return list(JobLogLine.objects.filter(job=job).order_by("at", "id"))
+
+
+def job_row(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
+    """State and progress: a line of the list, and the head of the page."""
+    now = now or timezone.now()
+    elapsed_s = elapsed(job, now=now)
+    return {
+        "id": str(job.id),
+        "purpose": job.purpose,
+        "title": job.title,
+        "kind": job.kind,
+        "design_id": str(job.design_id) if job.design_id else None,
+        "design_revision": job.design_revision,
+        "state": job.state,
+        "is_active": job.state in states.ACTIVE,
+        "can_cancel": job.state in (State.QUEUED, State.RUNNING),
+        "can_retry": job.state in (State.FAILED, State.CANCELLED),
+        "fraction": job.fraction,
+        "percent": int(job.fraction * 100),
+        "eta_s": eta(job, elapsed_s=elapsed_s),
+        "elapsed_s": elapsed_s,
+        "simulated_s": job.simulated_s,
+        "events": job.events,
+        "events_per_s": job.events / elapsed_s if elapsed_s and job.events else None,
+        "simulated_s_per_s": job.simulated_s / elapsed_s if elapsed_s and job.simulated_s else None,
+        "message": job.message,
+        "error": job.error,
+        "worker": job.worker,
+        "attempts": job.attempts,
+        "created_by": job.created_by.get_username() if job.created_by else "",
+        "created_at": job.created_at.isoformat(),
+        "started_at": job.started_at.isoformat() if job.started_at else None,
+        "finished_at": job.finished_at.isoformat() if job.finished_at else None,
+    }
+
+
+def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
+    """The whole picture::
+
+        job_row + request {seed, duration_s, requests, workload, options, made_by, paper, …}
+        + beside   [{name, label, estimate: ROW or null, simulated: ROW or null, delta or null}]  so far or in the end
+        + metrics  [{name: group, rows: [ROW]}]   all that was simulated, once finished
+        + findings, charts (as `serial.chart_from` reads), answer, provenance   once finished
+        + log      [{at, event, text}]
+        + document {filename, media_type, bytes} or null
+
+    ROW as in `designs.snapshot`.
+    """
+    result = job.result or {}
+    simulated = _simulated(job)
+    return {
+        **job_row(job, now=now),
+        "request": {name: value for name, value in job.request.items() if name not in ("estimate", "spec")},
+        "spec": job.request.get("spec"),
+        "beside": beside(job, simulated=simulated),
+        "metrics": snapshot.metric_groups(list(simulated.values())) if result.get("metrics") else [],
+        "findings": result.get("findings", []),
+        "charts": result.get("charts", []),
+        "answer": result.get("answer"),
+        "provenance": result.get("provenance", {}),
+        "log": [{"at": line.at.isoformat(), "event": line.event, "text": line.text} for line in log_lines(job)],
+        "document": {name: result[name] for name in ("filename", "media_type", "bytes")}
+        if "filename" in result
+        else None,
+    }
+
+
+def elapsed(job: Job, *, now: datetime) -> float | None:
+    """Seconds since the present run started, or that it took; None before it started."""
+    if job.started_at is None:
+        return None
+    return max((job.finished_at or now).timestamp() - job.started_at.timestamp(), 0.0)
+
+
+def eta(job: Job, *, elapsed_s: float | None) -> float | None:
+    """Seconds left at the pace so far; None when not running or too early to tell."""
+    if job.state != State.RUNNING or elapsed_s is None or job.fraction < ESTIMABLE_FRACTION:
+        return None
+    return elapsed_s * (1 - job.fraction) / job.fraction
+
+
+def beside(job: Job, *, simulated: Mapping[str, Metric]) -> list[dict[str, Any]]:
+    """What is both estimated and simulated, side by side; partial figures while the job runs."""
+    written = job.request.get("estimate") or {}
+    rows = []
+    for name, found in simulated.items():
+        if name not in written:
+            continue
+        estimated = serial.metric_from(name, written[name])
+        rows.append(
+            {
+                "name": name,
+                "label": estimated.definition.label,
+                "estimate": figures.figure_row(estimated),
+                "simulated": figures.figure_row(found),
+                "delta": figures.delta_view(estimated, found),
+            }
+        )
+    return rows
+
+
+def _simulated(job: Job) -> dict[str, Metric]:
+    """Simulated metrics: those of the result, else those told so far."""
+    if job.result and "metrics" in job.result:
+        return {name: serial.metric_from(name, written) for name, written in job.result["metrics"].items()}
+    written = (job.partial or {}).get("metrics", job.partial or {})
+    if not isinstance(written, Mapping):
+        return {}
+    known = _definitions(job)
+    found = {}
+    for name, value in written.items():
+        if isinstance(value, Mapping) and "value" in value and name in known:
+            value = value["value"]
+        if name in known and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
+            found[name] = Metric(known[name], value, basis="simulated")
+    return found
+
+
+def _definitions(job: Job) -> dict[str, MetricDef]:
+    """Metric definitions by name: of the kind, else (a kind that is gone) of the stored estimate."""
+    stored = {
+        name: serial.metric_from(name, row).definition for name, row in (job.request.get("estimate") or {}).items()
+    }
+    kind = kinds.all_kinds().get(job.kind)
+    return stored | ({metric.name: metric for metric in kind.metrics} if kind else {})
+
+
+def _uuid(id: UUID | str) -> UUID | None:
+    try:
+        return id if isinstance(id, UUID) else UUID(str(id))
+    except ValueError:
+        return None

@@ -1,0 +1,136 @@
+"""What each purpose of a job computes: from the request to the columns of the finished row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from planner.catalog import selectors as catalog_selectors
+from planner.core.simulation import Hooks, SimulationRequest, Workload
+from planner.designs import compare, estimation, selectors, serial, snapshot
+from planner.designs.estimation import Estimate
+from planner.designs.models import Comparison, Design, Revision
+from planner.designs.texts import InvalidField
+from planner.jobs.models import Job, Purpose
+from planner.jobs.requests import simulator_of
+
+
+def do(job: Job, *, hooks: Hooks) -> dict[str, Any]:
+    """Do the work and return the columns to store."""
+    return _WORK[Purpose(job.purpose)](job, hooks)
+
+
+def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
+    """Run the kind's simulator on the stored request; the estimate of the same spec is kept beside the result."""
+    request = job.request
+    estimate = estimation.estimate(kind=request["kind"], spec=request["spec"], team=job.team)
+    simulator = simulator_of(estimate.kind)
+    asked = SimulationRequest(
+        seed=request["seed"],
+        duration_s=request["duration_s"],
+        requests=request["requests"],
+        workload=_workload(job),
+        options=request["options"],
+    )
+    counted = _Counted(hooks)
+    found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
+    simulated = Estimate(kind=estimate.kind, spec=estimate.spec, result=found, catalog=estimate.catalog)
+    charts = simulator.charts(estimate.spec, estimate.result, found)
+    made_by = estimation.made_by(estimate.kind, catalog=estimate.catalog)
+    return {
+        "result": {
+            "kind": estimate.kind.slug,
+            "spec": estimate.spec_json,
+            **serial.result_json(found),
+            "answer": snapshot.answer_view(simulated),
+            "charts": [serial.chart_json(chart) for chart in charts],
+            "estimate": serial.result_json(estimate.result),
+            "provenance": {**serial.plain(found.provenance), **made_by, **_how(request)},
+        },
+        "simulated_s": counted.simulated_s,
+        "events": counted.events,
+    }
+
+
+def report(job: Job, hooks: Hooks) -> dict[str, Any]:
+    """Make the PDF of the design at the revision asked for, or of the comparison."""
+    # typst and matplotlib are loaded only by a worker that draws
+    from planner.reports import build
+
+    paper = job.request["paper"]
+    hooks.progress(0.1, simulated_s=0.0, events=0)
+    if job.request["comparison"]:
+        comparison = _comparison(job)
+        view = compare.comparison_view(comparison)
+        document, name = build.comparison_document(view, paper=paper), view["name"]
+    else:
+        view = _design_view(job)
+        document, name = build.document(view, paper=paper), view["design"]["name"]
+    return {
+        "document": document,
+        "result": {
+            "filename": f"{slugify(name) or 'report'}.pdf",
+            "media_type": "application/pdf",
+            "bytes": len(document),
+            "paper": paper,
+            "provenance": view["provenance"],
+        },
+    }
+
+
+_WORK: Mapping[Purpose, Callable[[Job, Hooks], dict[str, Any]]] = {
+    Purpose.SIMULATION: simulate,
+    Purpose.REPORT: report,
+}
+
+
+class _Counted:
+    """Hooks that remember the last figures, so that the finished row has them although writes are sparse."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks, self.simulated_s, self.events = hooks, 0.0, 0
+
+    def progress(
+        self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
+    ) -> None:
+        self.simulated_s, self.events = float(simulated_s), int(events)
+        self._hooks.progress(fraction, simulated_s=simulated_s, events=events, partial=partial)
+
+    def cancelled(self) -> bool:
+        return self._hooks.cancelled()
+
+
+def _workload(job: Job) -> Workload | None:
+    wanted = job.request["workload"]
+    if wanted is None:
+        return None
+    try:
+        row = catalog_selectors.workload(wanted["id"], team=job.team)
+    except LookupError:
+        raise InvalidField(field="workload", message=_("The workload has been deleted.")) from None
+    return catalog_selectors.workload_columns(row)
+
+
+def _how(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What besides spec, catalog and code decides the result."""
+    return {name: request[name] for name in ("seed", "duration_s", "requests", "workload", "options")}
+
+
+def _design_view(job: Job) -> dict[str, Any]:
+    try:
+        design = selectors.design(job.team, job.request["design"])
+        saved = selectors.revision(design, job.request["revision"])
+    except (Design.DoesNotExist, Revision.DoesNotExist):
+        raise InvalidField(field="design", message=_("The design has been deleted.")) from None
+    estimate = estimation.estimate(kind=design.kind, spec=saved.spec, team=job.team)
+    return snapshot.view(estimate, **snapshot.meta(saved))
+
+
+def _comparison(job: Job) -> Comparison:
+    try:
+        return selectors.comparison(job.team, job.request["comparison"])
+    except Comparison.DoesNotExist:
+        raise InvalidField(field="comparison", message=_("The comparison has been deleted.")) from None
