@@ -8,7 +8,7 @@
     verdict     {sentence, best, suitable, lacks: [[text]]}
     inputs      {differing: [IN], equal: [IN], total}   IN {name, label, group, cells: [{value, shown, differs}]}
     objectives  [MR]                                     metrics [{name: group, rows: [MR]}]
-    charts      [chart as `serial.chart_from` reads]     provenance {catalog_digest, …}
+    charts      [chart as `charts.codec` reads]     provenance {catalog_digest, …}
 
     MR  {name, label, unit, direction, help, best: [place], cells: [ROW of `snapshot` + {delta, best} or null]}
 """
@@ -22,8 +22,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from planner.accounts.models import Team
+from planner.charts import codec
 from planner.core.compare import Compared, Comparison, InputRow, MetricRow, compare
-from planner.designs import estimation, figures, pictures, selectors, serial, snapshot, verdicts
+from planner.designs import estimation, figures, pictures, selectors, snapshot, verdicts
 from planner.designs.estimation import Estimate
 from planner.designs.inputs import inputs
 from planner.designs.models import Comparison as Saved
@@ -74,7 +75,7 @@ def items_view(items: Sequence[Item], *, name: str = "") -> dict[str, Any]:
         "metrics": [
             {"name": group, "rows": [_metric_row(row) for row in rows]} for group, rows in side_by_side.groups.items()
         ],
-        "charts": [serial.chart_json(chart) for chart in pictures.charts(items, comparison=side_by_side)],
+        "charts": [codec.to_dict(chart) for chart in pictures.charts(items, comparison=side_by_side)],
         "provenance": _provenance(items),
     }
 

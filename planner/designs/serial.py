@@ -1,17 +1,13 @@
-"""Results, charts and diagrams as strict JSON, and charts back again."""
+"""Results and metrics as strict JSON, and metrics back again (charts: `planner.charts.codec`)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from dataclasses import asdict
+from typing import Any
 
-from planner.core.chart import Axis, Chart, Limit, Mark, Trace
-from planner.core.diagram import Box, Diagram, Flow
 from planner.core.result import Finding, Metric, MetricDef, Result, Series
-
-Part = TypeVar("Part")
 
 
 def plain(value: Any) -> Any:
@@ -83,43 +79,3 @@ def result_json(result: Result) -> dict[str, Any]:
         "series": {name: series_json(series) for name, series in result.series.items()},
         "provenance": plain(result.provenance),
     }
-
-
-def chart_json(chart: Chart) -> dict[str, Any]:
-    written: dict[str, Any] = plain(asdict(chart))
-    return written
-
-
-def chart_from(written: Mapping[str, Any]) -> Chart:
-    """The chart that `chart_json` wrote."""
-    return _build(
-        Chart,
-        {
-            **written,
-            "x": _build(Axis, written["x"]),
-            "y": _build(Axis, written["y"]),
-            "traces": tuple(_build(Trace, trace) for trace in written["traces"]),
-            "limits": tuple(_build(Limit, limit) for limit in written["limits"]),
-            "marks": tuple(_build(Mark, mark) for mark in written["marks"]),
-        },
-    )
-
-
-def diagram_json(diagram: Diagram) -> dict[str, Any]:
-    written: dict[str, Any] = plain(asdict(diagram))
-    return written
-
-
-def diagram_from(written: Mapping[str, Any]) -> Diagram:
-    """The diagram that `diagram_json` wrote."""
-    return Diagram(
-        title=written["title"],
-        boxes=tuple(_build(Box, {**box, "lines": tuple(box["lines"])}) for box in written["boxes"]),
-        flows=tuple(_build(Flow, flow) for flow in written["flows"]),
-        summary=written["summary"],
-    )
-
-
-def _build(part: type[Part], written: Mapping[str, Any]) -> Part:
-    known = {field.name for field in fields(part)}  # type: ignore[arg-type]
-    return part(**{name: value for name, value in written.items() if name in known})

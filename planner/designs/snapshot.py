@@ -10,7 +10,7 @@
     answer      {figure: ROW, sentence, note, severity, ok, facts: [ROW]}
     findings    [{code, severity, message, metric?, suggestion?, change?, effect?: EFFECT}]
     metrics     [{name: group, rows: [ROW]}]
-    charts      [chart as `serial.chart_from` reads]     diagram  as `serial.diagram_from` reads
+    charts      [chart as `charts.codec` reads]     diagram  as `charts.codec` reads
     questions   [{text, state, present, changes, field}]  follow_ups [{question, answer, simulate}]
     variants    [{label, change} + EFFECT]                provenance {kind, spec_version, catalog_digest, …}
     simulator   {options: [...], default_duration_s} or null
@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from planner.charts import codec
 from planner.core.compare import lacks
 from planner.core.result import Finding, Metric
 from planner.designs import estimation, figures, serial
@@ -102,8 +103,8 @@ def view(
         "answer": answer_view(estimate),
         "findings": [_finding(estimate, finding=finding, effects=effects) for finding in result.findings],
         "metrics": metric_groups(list(result.metrics.values())),
-        "charts": [serial.chart_json(chart) for chart in kind.charts(estimate.spec, result)],
-        "diagram": serial.diagram_json(kind.architecture(estimate.spec, result)),
+        "charts": [codec.to_dict(chart) for chart in kind.charts(estimate.spec, result)],
+        "diagram": codec.to_dict(kind.architecture(estimate.spec, result)),
         **_advice(estimate, effects=effects),
         "simulator": _simulator(estimate),
         "provenance": serial.plain(result.provenance),

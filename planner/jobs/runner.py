@@ -20,11 +20,11 @@ from pydantic import ValidationError
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.simulation import Cancelled
 from planner.designs.texts import InvalidField
-from planner.kinds import UnknownKind
 from planner.jobs import states, work
 from planner.jobs.hooks import JobHooks, Superseded, beating
 from planner.jobs.models import Job, State
 from planner.jobs.services import MOST_ATTEMPTS, log
+from planner.kinds import UnknownKind
 
 logger = structlog.get_logger(__name__)
 Clock = Callable[[], datetime]

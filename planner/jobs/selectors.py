@@ -96,7 +96,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         job_row + request {seed, duration_s, requests, workload, options, made_by, paper, …}
         + beside   [{name, label, estimate: ROW or null, simulated: ROW or null, delta or null}]  so far or in the end
         + metrics  [{name: group, rows: [ROW]}]   all that was simulated, once finished
-        + findings, charts (as `serial.chart_from` reads), answer, provenance   once finished
+        + findings, charts (as `charts.codec` reads), answer, provenance   once finished
         + log      [{at, event, text}]
         + document {filename, media_type, bytes} or null
 
@@ -163,13 +163,18 @@ def _simulated(job: Job) -> dict[str, Metric]:
     if not isinstance(written, Mapping):
         return {}
     known = _definitions(job)
-    found = {}
-    for name, value in written.items():
-        if isinstance(value, Mapping) and "value" in value and name in known:
-            value = value["value"]
-        if name in known and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
-            found[name] = Metric(known[name], value, basis="simulated")
-    return found
+    values = {
+        name: value["value"] if isinstance(value, Mapping) and "value" in value else value
+        for name, value in written.items()
+    }
+    return {
+        name: Metric(known[name], values[name], basis="simulated") for name in values if _is_told(name, values, known)
+    }
+
+
+def _is_told(name: str, values: Mapping[str, Any], known: Mapping[str, MetricDef]) -> bool:
+    value = values[name]
+    return name in known and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
 
 
 def _definitions(job: Job) -> dict[str, MetricDef]:

@@ -9,6 +9,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from planner.catalog import selectors as catalog_selectors
+from planner.charts import codec
 from planner.core.simulation import Hooks, SimulationRequest, Workload
 from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
@@ -46,7 +47,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
             "spec": estimate.spec_json,
             **serial.result_json(found),
             "answer": snapshot.answer_view(simulated),
-            "charts": [serial.chart_json(chart) for chart in charts],
+            "charts": [codec.to_dict(chart) for chart in charts],
             "estimate": serial.result_json(estimate.result),
             "provenance": {**serial.plain(found.provenance), **made_by, **_how(request)},
         },
