@@ -36,7 +36,8 @@ def distinct_experts(*, experts: int, top_k: int, tokens: float, correlation: fl
     The coupon-collector expectation, e.g. Feller, "An Introduction to Probability Theory", vol. 1, chapter IX.
     """
     draws = 1.0 + correlation * (max(tokens, 1.0) - 1.0)
-    return experts * (1.0 - (1.0 - top_k / experts) ** draws)
+    missed: float = (1.0 - top_k / experts) ** draws
+    return experts * (1.0 - missed)
 
 
 def destination_nodes(*, top_k: int, nodes: int) -> float:

@@ -1,0 +1,285 @@
+"""One replica under load: a fixed point of batch, step time and queue, by concurrency or by arrival rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planner.formulas import queueing, roofline, speculation
+
+_ITERATIONS = 60
+_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A request: input tokens to compute, input tokens found in the prefix cache, output tokens; and speculation."""
+
+    new_tokens: float
+    output_tokens: float
+    cached_tokens: float = 0.0
+    draft_tokens: int = 0
+    acceptance: float = 0.8
+
+    @property
+    def input_tokens(self) -> float:
+        return self.new_tokens + self.cached_tokens
+
+    @property
+    def mean_context_tokens(self) -> float:
+        """Mean length of a request while it decodes."""
+        return self.input_tokens + self.output_tokens / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One operating point of a replica. Times in seconds, rates per second of the whole replica.
+
+    ``tpot_s`` is None when a request has a single output token. The latency parts sum: ``ttft_s = base + prefill +
+    step + queue + admission`` and ``tpot_s = decode_s + interference_s``.
+    """
+
+    concurrency: float
+    running: float
+    base_s: float
+    prefill_s: float
+    first_step_s: float
+    queue_s: float
+    admission_s: float
+    decode_s: float
+    interference_s: float
+    pauses_per_token: float
+    pause_s: float
+    output_tokens: float
+    step: roofline.Step
+    queue_chance: float = 1.0
+    """Probability of queueing for the prefill; the wait of those who do is taken as exponential."""
+    admission_chance: float | None = None
+    """Probability of waiting for a place; None: every request waits the same time (closed loop)."""
+
+    @property
+    def ttft_s(self) -> float:
+        return self.base_s + self.prefill_s + self.first_step_s + self.queue_s + self.admission_s
+
+    @property
+    def tpot_s(self) -> float | None:
+        return self.decode_s + self.interference_s if self.output_tokens > 1 else None
+
+    @property
+    def e2e_s(self) -> float:
+        return self.ttft_s + (self.output_tokens - 1) * (self.decode_s + self.interference_s)
+
+    @property
+    def request_rate_rps(self) -> float:
+        return self.concurrency / self.e2e_s
+
+    def ttft_quantile_s(self, probability: float) -> float:
+        """TTFT with the waits taken as exponential, the rest as constant [s].
+
+        The quantiles of the two waits are added, which errs on the high side.
+        """
+        constant_s = self.base_s + self.prefill_s + self.first_step_s
+        admission_s = _wait_quantile_s(probability, chance=self.admission_chance, mean_s=self.admission_s)
+        return constant_s + _wait_quantile_s(probability, chance=self.queue_chance, mean_s=self.queue_s) + admission_s
+
+    def tpot_quantile_s(self, probability: float) -> float | None:
+        """Quantile over requests of the mean gap, the prefills that interrupt a request taken as Poisson [s]."""
+        if self.output_tokens <= 1:
+            return None
+        pauses = self.pauses_per_token * self.output_tokens
+        seen = queueing.poisson_quantile(probability, mean=pauses)
+        return self.decode_s + seen / self.output_tokens * self.pause_s
+
+    def itl_quantile_s(self, probability: float) -> float | None:
+        """Quantile over gaps between tokens: a plain step, or one with a prefill in it when those are frequent [s]."""
+        if self.output_tokens <= 1:
+            return None
+        interrupted = 1.0 - math.exp(-self.pauses_per_token)
+        return self.decode_s + (self.pause_s if interrupted > 1.0 - probability else 0.0)
+
+
+def _wait_quantile_s(probability: float, *, chance: float | None, mean_s: float) -> float:
+    if chance is None or mean_s <= 0:
+        return mean_s
+    return queueing.wait_quantile_s(probability, waiting=chance, mean_wait_s=mean_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What one batch size costs: decode time a token, and what prefills add."""
+
+    replica: roofline.Replica
+    load: Load
+    prefill: roofline.Prefill
+    verified: float
+
+    @property
+    def launches_s(self) -> float:
+        return self.replica.llm.layers * self.replica.coefficients.prefill_layer_s
+
+    def step(self, running: float) -> roofline.Step:
+        return roofline.decode_step(
+            self.replica,
+            batch=running,
+            context_tokens=self.load.mean_context_tokens,
+            tokens_per_sequence=1.0 + self.load.draft_tokens,
+        )
+
+    def decode_s(self, step: roofline.Step) -> float:
+        """Time a token: a step gives several when drafts are verified, and each draft runs one layer."""
+        drafts = self.load.draft_tokens * step.total_s / self.replica.llm.layers
+        return (step.total_s + drafts) / self.verified
+
+    def pause_s(self, running: float) -> float:
+        """How long one prefill holds the decode of the others up."""
+        c = self.replica.coefficients
+        busy = max(self.prefill.busy_s, self.prefill.floor_s / min(max(running, 1.0), 4.0))
+        return c.interference * busy + c.interference_launch * self.launches_s
+
+    def queue_unit_s(self) -> float:
+        """Wait that one other request's prefill causes."""
+        c = self.replica.coefficients
+        return self.prefill.busy_s + c.interference_launch * self.launches_s / self.replica.layout.data_parallel
+
+    def tpot_s(self, running: float) -> float:
+        return self.decode_s(self.step(running)) + running / self.load.output_tokens * self.pause_s(running)
+
+    def point(
+        self,
+        *,
+        running: float,
+        queue_s: float,
+        admission_s: float,
+        concurrency: float = 0.0,
+        queue_chance: float = 1.0,
+        admission_chance: float | None = None,
+    ) -> Point:
+        step = self.step(running)
+        pause_s = self.pause_s(running)
+        pauses = running / self.load.output_tokens
+        return Point(
+            concurrency=concurrency,
+            running=running,
+            base_s=self.replica.coefficients.first_token_s + self.launches_s,
+            prefill_s=self.prefill.latency_s,
+            first_step_s=step.total_s / 2,
+            queue_s=queue_s,
+            admission_s=admission_s,
+            decode_s=self.decode_s(step),
+            interference_s=pauses * pause_s,
+            pauses_per_token=pauses,
+            pause_s=pause_s,
+            output_tokens=self.load.output_tokens,
+            step=step,
+            queue_chance=queue_chance,
+            admission_chance=admission_chance,
+        )
+
+
+def _costs(replica: roofline.Replica, load: Load) -> _Costs:
+    return _Costs(
+        replica=replica,
+        load=load,
+        prefill=roofline.prefill(replica, new_tokens=load.new_tokens, cached_tokens=load.cached_tokens),
+        verified=speculation.tokens_per_step(draft_tokens=load.draft_tokens, acceptance=load.acceptance),
+    )
+
+
+def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, capacity: float) -> Point:
+    """Steady state with a constant number of requests in the system.
+
+    Parameters
+    ----------
+    replica : from `roofline.replica`
+    load : one request
+    concurrency : requests waiting or running, each replaced as it ends [1]
+    capacity : requests that may run at once: what the KV pool holds, or the engine's own limit [1]
+
+    Notes
+    -----
+    Fixed point in the running batch B: ``TPOT = T(B) + B/o · (φ·P + ψ·launches)``, ``TTFT = constants + prefill + T/2 +
+    κ·(C − 1)·P + wait for a place``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``; a request that finds all
+    places taken waits ``(C/capacity − 1)·o·TPOT``. φ, ψ, κ are fitted; κ stands for the burst and clumping of a
+    closed loop.
+    """
+    costs = _costs(replica, load)
+    queue_s = replica.coefficients.queue * max(concurrency - 1.0, 0.0) * costs.queue_unit_s()
+    fixed_s = replica.coefficients.first_token_s + costs.launches_s + costs.prefill.latency_s + queue_s
+
+    def next_batch(running: float) -> float:
+        decode_s = load.output_tokens * costs.tpot_s(running)
+        waiting_s = fixed_s + costs.step(running).total_s / 2
+        return min(concurrency * decode_s / (decode_s + waiting_s), capacity)
+
+    running = _fixed_point(next_batch, start=min(0.93 * concurrency, capacity))
+    decode_s = load.output_tokens * costs.tpot_s(running)
+    admission_s = max(concurrency / capacity - 1.0, 0.0) * decode_s
+    return costs.point(concurrency=concurrency, running=running, queue_s=queue_s, admission_s=admission_s)
+
+
+def _fixed_point(step: Callable[[float], float], *, start: float) -> float:
+    value = start
+    for _ in range(_ITERATIONS):
+        following = step(value)
+        if abs(following - value) <= _TOLERANCE * following:
+            return following
+        value = following
+    return value
+
+
+def max_rate_rps(replica: roofline.Replica, *, load: Load, capacity: float) -> float:
+    """The request rate at which all places are taken all the time: what no arrival rate may reach [1/s]."""
+    costs = _costs(replica, load)
+    return capacity / (load.output_tokens * costs.tpot_s(capacity))
+
+
+def open_loop(replica: roofline.Replica, *, load: Load, rate_rps: float, capacity: float) -> Point | None:
+    """Steady state under Poisson arrivals; None when they come faster than the replica can serve.
+
+    Parameters
+    ----------
+    replica, load, capacity : as in `closed_loop`
+    rate_rps : arrivals [1/s]
+
+    Notes
+    -----
+    Little's law gives the batch, ``B = λ·o·TPOT(B)``. Prefills queue as M/D/1 with the share of the replica each takes;
+    a place in the batch is waited for as in M/M/c with the capacity as servers.
+
+    References
+    ----------
+    Little, "A Proof for the Queuing Formula L = λW", 1961, doi:10.1287/opre.9.3.383; Kleinrock, "Queueing Systems",
+    vol. 1, 1975, equations (3.40) and (5.63).
+    """
+    costs = _costs(replica, load)
+    offered = rate_rps * load.output_tokens
+    full_s = load.output_tokens * costs.tpot_s(capacity)
+    places = max(int(capacity), 1)
+    unit_s = costs.queue_unit_s()
+    queue_s = queueing.mean_wait_s(rate_rps * unit_s, servers=1, service_s=unit_s, service_scv=0.0)
+    admission_s = queueing.mean_wait_s(rate_rps * full_s, servers=places, service_s=full_s)
+    if queue_s is None or admission_s is None:
+        return None
+    point = costs.point(
+        running=_lowest_batch(costs, offered=offered, capacity=capacity),
+        queue_s=queue_s,
+        admission_s=admission_s,
+        queue_chance=rate_rps * unit_s,
+        admission_chance=queueing.erlang_c(rate_rps * full_s, servers=places),
+    )
+    return replace(point, concurrency=rate_rps * point.e2e_s)
+
+
+def _lowest_batch(costs: _Costs, *, offered: float, capacity: float) -> float:
+    """The smallest batch B with ``B = offered · TPOT(B)``, by bisection: it is below at zero and above at capacity."""
+    low, high = 0.0, capacity
+    for _ in range(50):
+        middle = (low + high) / 2
+        if offered * costs.tpot_s(middle) > middle:
+            low = middle
+        else:
+            high = middle
+        if high - low <= 1e-9 * high:
+            break
+    return high
