@@ -170,6 +170,8 @@ class Price:
     commitment: str
     source: str
     as_of: str = ""
+    market: str = ""
+    """Who offers it: neocloud, hyperscaler, rental, quoted (somebody's assumption) or team."""
 
 
 @dataclass(frozen=True, slots=True)
