@@ -121,13 +121,13 @@ def sign_in_link_create(*, user: User, ttl_s: float) -> str:
 
 def sign_in_link_use(*, token: str, now: datetime) -> User | None:
     """The user of a link that is fresh, unused and not expired; the link is spent by this call."""
-    fresh = SignInLink.objects.filter(
-        digest=_digest(token), used_at__isnull=True, expires_at__gt=now, user__is_active=True
-    )
-    # The conditional update is the lock: of two clicks at once one changes the row, the other finds it spent.
+    # The conditional update is the lock: of two clicks at once one changes the row, the other finds it spent. Its
+    # conditions are on the row itself; a join would be read before the lock and let both in.
+    fresh = SignInLink.objects.filter(digest=_digest(token), used_at__isnull=True, expires_at__gt=now)
     if not fresh.update(used_at=now):
         return None
-    return SignInLink.objects.select_related("user").get(digest=_digest(token)).user
+    user = SignInLink.objects.select_related("user").get(digest=_digest(token)).user
+    return user if user.is_active else None
 
 
 @transaction.atomic

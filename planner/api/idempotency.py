@@ -81,4 +81,5 @@ def idempotent(post: Post | None = None, *, secret: str = "") -> Any:
         cache.set(slot, _kept(response, digest=digest, secret=secret), timeout=KEPT_S)
         return response
 
+    once.is_idempotent = True  # type: ignore[attr-defined]
     return once

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from functools import cache
+from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-Row = TypeVar("Row")
 Scalar = float | int | str | bool | None
 
 
@@ -172,6 +172,8 @@ class JobShape(Shape):
     simulated_s: float
     events: int
     eta_s: float | None
+    elapsed_s: float | None
+    events_per_s: float | None
     message: str
     attempts: int
     error: dict[str, Any] | None
@@ -244,8 +246,47 @@ class ComparisonSummary(Shape):
     url: str
 
 
-class PageOf(Shape, Generic[Row]):
+class Page(Shape):
+    """A page of a list."""
+
     count: int
     next: str | None
     previous: str | None
-    results: list[Row]
+
+
+@cache
+def page_of(row: type[BaseModel]) -> type[Page]:
+    """The page of one kind of row."""
+    return create_model(f"{row.__name__}Page", __base__=Page, results=(list[row], ...))  # type: ignore[valid-type]
+
+
+class ComparisonView(BaseModel):
+    """Designs side by side: see the members' own names."""
+
+    id: UUID | None
+    url: str | None
+    name: str
+    created_at: str
+    missing: list[str]
+    same_kind: bool
+    items: list[dict[str, Any]]
+    verdict: dict[str, Any]
+    inputs: dict[str, Any]
+    objectives: list[dict[str, Any]]
+    metrics: list[dict[str, Any]]
+    charts: list[dict[str, Any]]
+    provenance: dict[str, Any]
+
+
+class SimulationResult(Shape):
+    """What a simulation found, in the shape of an estimate, with the estimate of the same spec beside it."""
+
+    kind: str
+    spec: dict[str, Any]
+    metrics: dict[str, Metric]
+    findings: list[Finding]
+    series: dict[str, Series]
+    provenance: dict[str, Any]
+    answer: dict[str, Any]
+    charts: list[dict[str, Any]]
+    estimate: dict[str, Any]

@@ -10,14 +10,14 @@ from django.urls import Resolver404, resolve
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import APIException, AuthenticationFailed, NotFound
+from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from planner.accounts.models import Team
+from planner.api import schema, shapes
 from planner.api.rendering import ProblemRenderer, StrictJsonRenderer
 
 
@@ -81,16 +81,25 @@ class Nowhere(ApiView):
 
 def reply(shape: Any, *, body: Any = None, summary: str, status: int = 200, **more: Any) -> Any:
     """Document one method of a view: what it takes and what it answers; every method may answer a problem."""
-    from planner.api.shapes import Problem
 
-    responses = more.pop("responses", None) or {status: shape}
-    return extend_schema(
-        request=body, summary=summary, responses={**responses, ("default", "application/problem+json"): Problem}, **more
-    )
+    def document(method: Any) -> Any:
+        owner = method.__qualname__.split(".")[0]
+        parameters = list(more.get("parameters", ()))
+        if isinstance(shape, type) and issubclass(shape, shapes.Page):
+            parameters += [schema.LIMIT, schema.OFFSET]
+        if getattr(method, "is_idempotent", False):
+            parameters.append(schema.IDEMPOTENCY_KEY)
+        responses = more.get("responses") or {status: shape}
+        return extend_schema(
+            operation_id=f"{method.__name__}{owner}",
+            request={"application/json": body} if isinstance(body, dict) and "$ref" in body else body,
+            summary=summary,
+            parameters=parameters,
+            responses={**responses, ("default", "application/problem+json"): shapes.Problem},
+        )(method)
+
+    return document
 
 
 def no_such(what: str) -> NoReturn:
     raise NotFound(_("There is no such %(what)s in your team.") % {"what": what})
-
-
-__all__ = ["APIException", "ApiView", "Nowhere", "Response", "no_such", "reply"]
