@@ -1,0 +1,105 @@
+"""The only place that names numba: decorators of the data plane, the folder of its compiled code, warming up.
+
+A handler is inlined into the loop that calls it: numba counts references for every array in a tuple that
+crosses a call, which without inlining is most of the run time. numba's own cache does not notice that a callee
+in another file was edited, so the folder's name is a digest of everything the machine code depends on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+SOURCES = Path(__file__).resolve().parents[1]
+KEPT_FOLDERS = 6
+
+
+def digest() -> str:
+    """A name for the machine code these sources give with these libraries on this processor."""
+    state = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*.py")):
+        state.update(path.relative_to(SOURCES).as_posix().encode())
+        state.update(path.read_bytes())
+    for library in ("numba", "numpy", "llvmlite"):
+        state.update(metadata.version(library).encode())
+    state.update(llvm.get_host_cpu_name().encode())
+    state.update(llvm.get_host_cpu_features().flatten().encode())
+    return state.hexdigest()[:20]
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _home_cache() -> Path:
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return Path(tempfile.gettempdir())
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: SIMS_CACHE_DIR, the user's cache, or a private folder beside temporary files."""
+    asked = os.environ.get("SIMS_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or _home_cache())
+    candidates = ([Path(asked)] if asked else []) + [user / "fleet-planner" / "sims"]
+    for base in candidates:
+        if _writable(base / digest()):
+            return base / digest()
+    return Path(tempfile.mkdtemp(prefix="sims-"))
+
+
+def _prune(folder: Path) -> None:
+    """Forget the code of sources that are long gone; a process that still needs it compiles again."""
+    siblings = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in [path for path in siblings if path != folder and len(path.name) == len(folder.name)][KEPT_FOLDERS:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+CACHE = cache_folder()
+os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
+
+import numba  # noqa: E402 - the folder must be known before
+
+numba.config.CACHE_DIR = str(CACHE)
+_prune(CACHE)
+
+handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True)
+"""Decorates a function of the data plane that a loop calls."""
+
+loop: Callable[[Any], Any] = numba.njit(cache=True)
+"""Decorates an entry of the data plane. Coerce its arguments: another type compiles a second time."""
+
+JIT = not bool(numba.config.DISABLE_JIT)
+
+_warmers: list[Callable[[], object]] = []
+
+
+def warms(function: Callable[[], object]) -> Callable[[], object]:
+    """Register a tiny run that makes a system's kernels compile or load."""
+    _warmers.append(function)
+    return function
+
+
+def warm() -> None:
+    """Compile or load the kernels of every system imported so far."""
+    for function in _warmers:
+        function()
+
+
+def signatures(kernel: Any) -> int:
+    """How often a kernel was compiled for different argument types (one is right)."""
+    return len(getattr(kernel, "signatures", [None]))

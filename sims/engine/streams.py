@@ -1,0 +1,15 @@
+"""One random stream per subsystem, so that adding a mechanism does not disturb the others' draws."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+CHUNK = 65_536
+"""Draws are made in chunks; a stream gives the same numbers whatever the chunk."""
+
+
+def stream(seed: int, *, name: str) -> np.random.Generator:
+    """The stream of a subsystem: depends on the seed and the subsystem's name alone."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(name.encode()),))))

@@ -1,0 +1,162 @@
+"""Where requests come from: a Poisson process with drawn or sampled lengths, or a trace replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.streams import CHUNK, stream
+from sims.parts.lengths import cached_share, lognormal_tokens
+from sims.parts.records import ARRIVAL
+
+Chunk = NDArray[np.void]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Requests of a trace: sorted arrivals [s], lengths [tokens]; ``cached`` None: the hit rate applies."""
+
+    at_s: NDArray[np.float64]
+    input: NDArray[np.int64]
+    output: NDArray[np.int64]
+    cached: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Log-normal prompts and answers around their means."""
+
+    input_tokens: float
+    output_tokens: float
+    input_sigma: float = 0.0
+    output_sigma: float = 0.0
+    prefix_hit_rate: float = 0.0
+    most_tokens: int = 1_000_000
+
+
+class Arrivals(Protocol):
+    """A source of requests in order of arrival."""
+
+    @property
+    def horizon_s(self) -> float:
+        """When the last request comes, or is expected to."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether the run goes on until the last request is finished."""
+
+    def chunks(self, seed: int) -> Iterator[Chunk]:
+        """Arrival records, at most `CHUNK` at a time."""
+
+
+def _packed(
+    at_s: NDArray[np.float64], prompt: NDArray[np.int64], cached: NDArray[np.int64], answer: NDArray[np.int64]
+) -> Chunk:
+    chunk = np.empty(len(at_s), ARRIVAL)
+    chunk["at_s"], chunk["input"], chunk["cached"], chunk["output"] = at_s, prompt, cached, answer
+    return chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Arrivals at ``rate_per_s`` until ``duration_s`` or until there were ``requests``; lengths drawn, or from ``sample``."""
+
+    rate_per_s: float
+    lengths: Lengths
+    duration_s: float | None = None
+    requests: int | None = None
+    sample: Table | None = None
+
+    @property
+    def finite(self) -> bool:
+        return self.requests is not None and self.requests / self.rate_per_s < (self.duration_s or np.inf)
+
+    @property
+    def horizon_s(self) -> float:
+        by_count = np.inf if self.requests is None else self.requests / self.rate_per_s
+        return float(min(by_count, np.inf if self.duration_s is None else self.duration_s))
+
+    def chunks(self, seed: int) -> Iterator[Chunk]:
+        gaps, picks = stream(seed, name="arrivals"), stream(seed, name="sampled requests")
+        draws = (
+            stream(seed, name="input tokens"),
+            stream(seed, name="output tokens"),
+            stream(seed, name="prefix hits"),
+        )
+        now_s, left = 0.0, self.requests
+        while left is None or left > 0:
+            at_s = now_s + np.cumsum(gaps.exponential(1.0 / self.rate_per_s, CHUNK))
+            now_s = float(at_s[-1])
+            if self.sample is None:
+                columns = _drawn(self.lengths, draws)
+            else:
+                columns = _sampled(self.sample, picks.integers(0, len(self.sample.at_s), CHUNK), self.lengths, draws[2])
+            keep = CHUNK if left is None else min(CHUNK, left)
+            if self.duration_s is not None:
+                keep = min(keep, int(np.searchsorted(at_s, self.duration_s, side="right")))
+            yield _packed(at_s, *columns)[:keep]
+            if keep < CHUNK:
+                return
+            left = None if left is None else left - keep
+
+
+def _drawn(
+    lengths: Lengths, draws: tuple[np.random.Generator, np.random.Generator, np.random.Generator]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    most = lengths.most_tokens
+    prompt = lognormal_tokens(
+        draws[0], count=CHUNK, mean_tokens=lengths.input_tokens, sigma=lengths.input_sigma, most_tokens=most
+    )
+    answer = lognormal_tokens(
+        draws[1], count=CHUNK, mean_tokens=lengths.output_tokens, sigma=lengths.output_sigma, most_tokens=most
+    )
+    share = cached_share(draws[2], count=CHUNK, mean=lengths.prefix_hit_rate)
+    return prompt, (prompt * share).astype(np.int64), answer
+
+
+def _sampled(
+    table: Table, rows: NDArray[np.int64], lengths: Lengths, hits: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    share = cached_share(hits, count=len(rows), mean=lengths.prefix_hit_rate)
+    prompt = table.input[rows]
+    cached = (prompt * share).astype(np.int64) if table.cached is None else table.cached[rows]
+    return prompt, cached, table.output[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace replayed from its first request, ``rate_scale`` times as fast, cut at ``duration_s`` or ``requests``."""
+
+    table: Table
+    rate_scale: float = 1.0
+    duration_s: float | None = None
+    requests: int | None = None
+    prefix_hit_rate: float = 0.0
+
+    @property
+    def finite(self) -> bool:
+        return True
+
+    def _count(self) -> int:
+        count = len(self.table.at_s) if self.requests is None else min(self.requests, len(self.table.at_s))
+        if self.duration_s is not None and count:
+            end_s = self.table.at_s[0] + self.duration_s * self.rate_scale
+            count = min(count, int(np.searchsorted(self.table.at_s, end_s, side="right")))
+        return count
+
+    @property
+    def horizon_s(self) -> float:
+        count = self._count()
+        return float(self.table.at_s[count - 1] - self.table.at_s[0]) / self.rate_scale if count else 0.0
+
+    def chunks(self, seed: int) -> Iterator[Chunk]:
+        count, hits = self._count(), stream(seed, name="prefix hits")
+        for begin in range(0, count, CHUNK):
+            rows = np.arange(begin, min(begin + CHUNK, count))
+            lengths = Lengths(1, 1, prefix_hit_rate=self.prefix_hit_rate)
+            columns = _sampled(self.table, rows, lengths, hits)
+            yield _packed((self.table.at_s[rows] - self.table.at_s[0]) / self.rate_scale, *columns)

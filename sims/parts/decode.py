@@ -1,0 +1,88 @@
+"""A batch that decodes in lockstep, advanced by macro-steps.
+
+With B sequences running, step j of a macro-step lasts T₀ + g·j: T₀ = step + B·per-sequence + KV·per-token, and
+g = B·per-token because each step adds B tokens of KV. n steps last n·T₀ + g·n(n−1)/2, so events grow with
+requests, never with tokens.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sims.engine.kernel import handler
+from sims.engine.sketch import record, record_ramp
+from sims.parts.meter import batch_at, on_tokens
+
+
+@handler
+def span_s(unit, steps):  # type: ignore[no-untyped-def]
+    """How long the next ``steps`` steps last."""
+    return steps * unit.first_s + unit.growth_s * (steps * (steps - 1) / 2)
+
+
+@handler
+def steps_done(unit, now_s):  # type: ignore[no-untyped-def]
+    """Whole steps of the present macro-step that have ended by ``now_s``."""
+    since_s = now_s - unit.start_s
+    if unit.planned == 0 or since_s <= 0.0:
+        return 0
+    if unit.growth_s > 0.0:
+        half = unit.first_s - unit.growth_s / 2
+        steps = int((math.sqrt(half * half + 2 * unit.growth_s * since_s) - half) / unit.growth_s)
+    else:
+        steps = int(since_s / unit.first_s)
+    steps = max(0, min(unit.planned, steps))
+    # The root is off by at most one step through rounding.
+    if steps < unit.planned and unit.start_s + span_s(unit, steps + 1) <= now_s:
+        steps += 1
+    if steps > 0 and unit.start_s + span_s(unit, steps) > now_s:
+        steps -= 1
+    return steps
+
+
+@handler
+def steps_to_reach(unit, at_s):  # type: ignore[no-untyped-def]
+    """The fewest steps (at least one) whose end lies at or after ``at_s``."""
+    steps = max(1, steps_done(unit, at_s))
+    if unit.start_s + span_s(unit, steps) < at_s:
+        steps += 1
+    return steps
+
+
+@handler
+def step_time_s(unit, params):  # type: ignore[no-untyped-def]
+    """T₀ of the batch as it is."""
+    return params.step_s + params.step_s_per_sequence * unit.running + params.step_s_per_kv_token * unit.kv
+
+
+@handler
+def plan_steps(unit, params, steps, now_s):  # type: ignore[no-untyped-def]
+    """Begin a macro-step of ``steps`` decode steps; the moment it ends."""
+    unit.start_s = now_s
+    unit.first_s = step_time_s(unit, params)
+    unit.growth_s = params.step_s_per_kv_token * unit.running
+    unit.planned = steps
+    return now_s + span_s(unit, steps)
+
+
+@handler
+def commit_steps(unit, totals, window, batches, itl, steps, now_s):  # type: ignore[no-untyped-def]
+    """Count what ``steps`` steps of the present macro-step have produced.
+
+    Inter-token latency is the step time, once for each sequence that was already running; those that joined
+    before the first step have no earlier token, or their own gap recorded when they joined.
+    """
+    made = steps * unit.running
+    batch = batch_at(window, now_s)
+    if batch >= 0 and steps > 0:
+        record(itl[batch], unit.first_s, unit.running - unit.joined)
+        if steps > 1:
+            record_ramp(itl[batch], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
+    unit.busy_s += span_s(unit, steps)
+    unit.sequence_s += unit.running * span_s(unit, steps)
+    unit.step += steps
+    unit.kv += made
+    unit.done_tokens += made
+    on_tokens(totals, window, batches, made, now_s)
+    unit.planned = 0
+    unit.joined = 0

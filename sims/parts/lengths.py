@@ -1,0 +1,31 @@
+"""Lengths of prompts and answers, and how much of a prompt is found in a cache."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def lognormal_tokens(
+    generator: np.random.Generator, *, count: int, mean_tokens: float, sigma: float, most_tokens: int
+) -> NDArray[np.int64]:
+    """Log-normal lengths with the given mean [tokens], rounded, at least 1 (unless the mean is 0) and at most ``most_tokens``.
+
+    Notes
+    -----
+    exp(μ + σ·z) with μ = ln(mean) − σ²/2, so that the mean is ``mean_tokens`` whatever σ; σ = 0 is a fixed length.
+    """
+    if mean_tokens <= 0:
+        return np.zeros(count, np.int64)
+    z = generator.standard_normal(count)
+    lengths = np.exp(math.log(mean_tokens) - sigma * sigma / 2 + sigma * z)
+    return np.clip(np.rint(lengths), 1, most_tokens).astype(np.int64)
+
+
+def cached_share(generator: np.random.Generator, *, count: int, mean: float) -> NDArray[np.float64]:
+    """The share of a prompt that is found in the cache: Beta(2·mean, 2·(1 − mean)), uniform at one half."""
+    if mean <= 0.0 or mean >= 1.0:
+        return np.full(count, min(1.0, max(0.0, mean)))
+    return generator.beta(2 * mean, 2 * (1 - mean), count)

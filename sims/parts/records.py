@@ -1,0 +1,135 @@
+"""Records that several parts read and write: requests, queues, step-taking units, totals and the window.
+
+Counts and indices are 64-bit throughout, so that sums mean the same in compiled code and with JIT off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.lists import END
+
+FREE, PREFILL, WAITING, RUNNING, PARKED = 0, 1, 2, 3, 4
+"""Stages of a request: in prefill or queued for it; its KV under way to or waiting at a unit; decoding; stranded."""
+
+REQUEST = np.dtype(
+    [
+        ("arrival_s", "f8"),
+        ("first_token_s", "f8"),
+        ("last_token_s", "f8"),
+        ("ready_s", "f8"),
+        ("finish_step", "i8"),
+        ("input", "i8"),
+        ("todo", "i8"),
+        ("output", "i8"),
+        ("generated", "i8"),
+        ("next", "i8"),
+        ("unit", "i8"),
+        ("rank", "i8"),
+        ("stage", "i8"),
+    ]
+)
+ARRIVAL = np.dtype([("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8")])
+QUEUE = np.dtype(
+    [("head", "i8"), ("tail", "i8"), ("queued", "i8"), ("load", "i8"), ("finishing", "i8"), ("egress_free_s", "f8")]
+)
+PREFILL_UNIT = np.dtype(
+    [
+        ("load", "i8"),
+        ("alive", "i8"),
+        ("busy", "i8"),
+        ("start_s", "f8"),
+        ("step_s", "f8"),
+        ("tokens", "i8"),
+        ("busy_s", "f8"),
+        ("done_tokens", "i8"),
+    ]
+)
+UNIT = np.dtype(
+    [
+        ("load", "i8"),
+        ("alive", "i8"),
+        ("step", "i8"),
+        ("start_s", "f8"),
+        ("first_s", "f8"),
+        ("growth_s", "f8"),
+        ("planned", "i8"),
+        ("running", "i8"),
+        ("filling", "i8"),
+        ("joined", "i8"),
+        ("kv", "i8"),
+        ("reserved", "i8"),
+        ("tokens", "i8"),
+        ("busy_s", "f8"),
+        ("sequence_s", "f8"),
+        ("done_tokens", "i8"),
+        ("ingress_free_s", "f8"),
+    ]
+)
+TOTALS = np.dtype(
+    [
+        ("now_s", "f8"),
+        ("events", "i8"),
+        ("arrived", "i8"),
+        ("finished", "i8"),
+        ("rejected", "i8"),
+        ("in_flight", "i8"),
+        ("free", "i8"),
+        ("next_arrival", "i8"),
+        ("arrivals", "i8"),
+        ("more", "i8"),
+        ("turn_prefill", "i8"),
+        ("turn_unit", "i8"),
+        ("output_tokens", "i8"),
+        ("finished_output_tokens", "i8"),
+        ("prefill_tokens", "i8"),
+        ("moved_tokens", "i8"),
+        ("restarted", "i8"),
+        ("first_tokens", "i8"),
+        ("ttft_sum_s", "f8"),
+        ("backwards", "i8"),
+    ]
+)
+WINDOW = np.dtype([("from_s", "f8"), ("batch_s", "f8"), ("ttft_slo_s", "f8"), ("tpot_slo_s", "f8")])
+BATCH = np.dtype(
+    [
+        ("finished", "i8"),
+        ("rejected", "i8"),
+        ("good", "i8"),
+        ("ttft_met", "i8"),
+        ("tpot_met", "i8"),
+        ("output_tokens", "i8"),
+        ("ttft_n", "i8"),
+        ("ttft_sum_s", "f8"),
+        ("tpot_n", "i8"),
+        ("tpot_sum_s", "f8"),
+        ("e2e_sum_s", "f8"),
+    ]
+)
+
+
+def records(dtype: np.dtype, *, count: int) -> np.recarray:
+    """``count`` zeroed records; a record array, so that fields are attributes with JIT off too."""
+    return np.zeros(count, dtype).view(np.recarray)
+
+
+def queues(count: int) -> np.recarray:
+    """Empty queues."""
+    made = records(QUEUE, count=count)
+    made.head = END
+    made.tail = END
+    return made
+
+
+def request_pool(slots: int, *, old: np.recarray | None = None) -> np.recarray:
+    """A pool whose new slots are chained; ``old`` slots keep their place at its start."""
+    pool = records(REQUEST, count=slots)
+    kept = 0
+    if old is not None:
+        kept = len(old)
+        pool[:kept] = old
+    links: NDArray[np.int64] = np.arange(kept + 1, slots + 1)
+    pool.next[kept:] = links
+    pool.next[-1] = END
+    return pool

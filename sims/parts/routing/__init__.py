@@ -1,0 +1,1 @@
+"""Routing policies, one a file; `dispatch` is generated from this folder."""

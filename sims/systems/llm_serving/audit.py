@@ -1,0 +1,61 @@
+"""The invariants of this system, counted afresh from the requests: nothing is lost, made up or out of order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sims.engine.invariants import conserved, holds
+from sims.parts.decode import steps_done
+from sims.parts.records import FREE, PARKED, PREFILL, RUNNING, WAITING
+from sims.systems.llm_serving.state import State
+
+
+def audit(state: State) -> None:
+    """Raise `InvariantBroken` unless requests, tokens and KV are conserved and the clock never ran backwards."""
+    totals, pool = state.totals[0], state.requests
+    flying = pool[pool.stage != FREE]
+    conserved(name="requests in slots", left=len(flying), right=int(totals.in_flight))
+    served = int(totals.finished + totals.rejected + totals.in_flight)
+    conserved(name="requests arrived", left=int(totals.arrived), right=served)
+    conserved(name="clock ran backwards", left=int(totals.backwards), right=0)
+    holds(bool(np.all(flying.ready_s >= flying.arrival_s)), name="a request is ready before it arrives")
+    queued = int(state.queues.queued.sum() + state.waiting.queued.sum() + state.parked.queued.sum())
+    conserved(name="requests queued", left=int(np.isin(flying.stage, (PREFILL, WAITING, PARKED)).sum()), right=queued)
+    emitted = int(totals.finished_output_tokens) + sum(_emitted(state, request) for request in flying)
+    conserved(name="output tokens", left=int(totals.output_tokens), right=emitted)
+    conserved(name="work waits at an idle prefill unit", left=_idle_with_work(state), right=0)
+    for index in range(len(state.units)):
+        _audit_unit(state, index)
+
+
+def _idle_with_work(state: State) -> int:
+    loads = state.queues.queued.reshape(len(state.queues) // int(state.params[0].prefill_ranks), -1).sum(axis=1)
+    busy = (
+        state.units.planned
+        if len(loads) == len(state.units) and not state.prefills.busy_s.any()
+        else state.prefills.busy
+    )
+    return int(np.sum((loads > 0) & (busy == 0)))
+
+
+def _emitted(state: State, request: np.record) -> int:
+    if request.stage != RUNNING:
+        return int(request.generated)
+    return int(request.output - (request.finish_step - state.units[request.unit].step))
+
+
+def _audit_unit(state: State, index: int) -> None:
+    unit, pool, params = state.units[index], state.requests, state.params[0]
+    mine = pool[(pool.unit == index) & (pool.stage == RUNNING)]
+    conserved(name=f"sequences running in unit {index}", left=len(mine), right=int(unit.running))
+    kv = sum(int(request.input) + _emitted(state, request) for request in mine)
+    conserved(name=f"KV tokens in unit {index}", left=kv, right=int(unit.kv))
+    holds(unit.reserved <= params.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
+    holds(unit.running <= params.max_running, name=f"unit {index} runs more sequences than allowed")
+    holds(
+        bool(np.all(mine.finish_step > unit.step + _steps(unit, state))), name=f"unit {index} kept a finished sequence"
+    )
+
+
+def _steps(unit: np.record, state: State) -> int:
+    return int(steps_done(unit, float(state.totals[0].now_s)))

@@ -1,0 +1,71 @@
+"""How requests enter and leave, whatever the topology."""
+
+from __future__ import annotations
+
+from sims.engine.clock import NEVER, schedule
+from sims.engine.kernel import handler
+from sims.engine.lists import END, take_slot
+from sims.engine.ring import put, take_all
+from sims.parts.meter import batch_at, on_finish
+
+
+@handler
+def load_arrival(state):  # type: ignore[no-untyped-def]
+    """Put the next arrival on the clock."""
+    totals = state.totals[0]
+    at_s = NEVER
+    if totals.next_arrival < totals.arrivals:
+        at_s = state.arrivals[totals.next_arrival].at_s
+    schedule(state.times, state.tree, 0, at_s)
+
+
+@handler
+def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
+    """Take the next arrival into a slot; −1 when it could never fit and is refused, once."""
+    totals = state.totals[0]
+    arrival = state.arrivals[totals.next_arrival]
+    totals.next_arrival += 1
+    load_arrival(state)
+    totals.arrived += 1
+    if arrival.input + arrival.output > state.params[0].kv_capacity_tokens:
+        totals.rejected += 1
+        batch = batch_at(state.window[0], now_s)
+        if batch >= 0:
+            state.batches[batch].rejected += 1
+        return END
+    slot = take_slot(totals, state.requests)
+    request = state.requests[slot]
+    request.arrival_s = now_s - state.params[0].gateway_s
+    request.first_token_s = now_s
+    request.last_token_s = now_s
+    request.ready_s = now_s
+    request.input = arrival.input
+    # The last token of a prompt is always computed: the answer starts from it.
+    request.todo = max(1, arrival.input - arrival.cached)
+    request.output = arrival.output
+    request.generated = 0
+    return slot
+
+
+@handler
+def release_finished(state, u, now_s):  # type: ignore[no-untyped-def]
+    """Finish the sequences whose last step this was."""
+    unit = state.units[u]
+    slot = take_all(state.ring, u, unit.step)
+    for _ in range(len(state.requests)):
+        if slot == END:
+            break
+        request = state.requests[slot]
+        after = request.next
+        if request.finish_step > unit.step:
+            put(state.ring, u, state.requests, slot, unit.step)
+        else:
+            whole = request.input + request.output
+            unit.running -= 1
+            unit.kv -= whole
+            unit.reserved -= whole
+            unit.load -= whole
+            on_finish(
+                state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s
+            )
+        slot = after

@@ -1,0 +1,130 @@
+"""One run from an empty system to an outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import simpy
+
+from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.kernel import warms
+from sims.engine.run import COMPLETE, drive
+from sims.parts.arrivals import Arrivals, Lengths, Poisson
+from sims.parts.meter import BATCHES
+from sims.systems.llm_serving.config import Config
+from sims.systems.llm_serving.outcome import Outcome
+from sims.systems.llm_serving.plane import ServingPlane
+from sims.systems.llm_serving.state import make_state
+from sims.systems.llm_serving.timeline import Recorder
+
+SAMPLES = 240
+MOST_IN_FLIGHT = 1 << 20
+DRAIN_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A decode unit (or replica) is isolated at ``at_s`` and rejoins ``rejoin_s`` later."""
+
+    unit: int
+    at_s: float
+    rejoin_s: float
+
+
+def warm_up_s(*, horizon_s: float, residence_s: float) -> float:
+    """The part that is cut: five mean stays of a request, at most a quarter of the run."""
+    return min(horizon_s / 4, 5 * residence_s)
+
+
+def simulate(
+    config: Config,
+    *,
+    arrivals: Arrivals,
+    seed: int = 1,
+    warmup_s: float = 0.0,
+    failures: Sequence[Failure] = (),
+    hooks: Hooks | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    budget_s: float = 3600.0,
+    samples: int = SAMPLES,
+    most_in_flight: int = MOST_IN_FLIGHT,
+    check: Callable[[ServingPlane], None] | None = None,
+) -> Outcome:
+    """Run the system on ``arrivals``.
+
+    Parameters
+    ----------
+    config : step-time coefficients, counts and limits.
+    arrivals : requests; a finite source is followed until its last request is finished.
+    seed : of all random streams.
+    warmup_s : dropped from the measurements [s of simulated time].
+    failures : units that are lost and come back.
+    hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
+    samples : points of the time line; how many there are does not change the rest.
+    most_in_flight : request slots; more requests in the system end the run as ``full``.
+    check : called at every sample with the plane, for tests.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    """
+    horizon_s = arrivals.horizon_s
+    if not 0 < horizon_s < float("inf"):
+        raise ValueError("the run has no length: give a duration, a number of requests or a trace longer than 0 s")
+    warmup_s = min(warmup_s, horizon_s)
+    batch_s = max(horizon_s - warmup_s, 1e-9) / BATCHES
+    state = make_state(config, from_s=warmup_s, batch_s=batch_s)
+    plane = ServingPlane(
+        config, state=state, chunks=arrivals.chunks(seed), horizon_s=horizon_s, most_in_flight=most_in_flight
+    )
+    env, recorder = simpy.Environment(), Recorder()
+    # Data-plane events of a moment come first, then these in the order of their start.
+    env.process(recorder.window(env, plane=plane, from_s=warmup_s, horizon_s=horizon_s))
+    for failure in failures:
+        env.process(_fail(env, plane=plane, failure=failure))
+    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
+    if check is not None:
+        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
+    end_s = horizon_s * 4 + DRAIN_S if arrivals.finite else horizon_s
+    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
+    return Outcome.of(
+        plane.state, config=config, recorder=recorder, ending=ending, warmup_s=warmup_s, horizon_s=horizon_s
+    )
+
+
+def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Iterator[simpy.Event]:
+    yield env.timeout(failure.at_s)
+    plane.isolate(failure.unit, now_s=env.now)
+    yield env.timeout(failure.rejoin_s)
+    plane.rejoin(failure.unit, now_s=env.now)
+
+
+def _checks(
+    env: simpy.Environment, *, plane: ServingPlane, check: Callable[[ServingPlane], None], every_s: float
+) -> Iterator[simpy.Event]:
+    while not plane.is_done():
+        yield env.timeout(every_s)
+        check(plane)
+
+
+@warms
+def _warm() -> None:
+    lengths = Lengths(input_tokens=8, output_tokens=4)
+    for aggregated in (False, True):
+        config = Config(
+            aggregated=aggregated,
+            prefill_units=0 if aggregated else 1,
+            decode_units=1,
+            step_s=0.01,
+            step_s_per_sequence=1e-4,
+            step_s_per_kv_token=1e-8,
+            prefill_s_per_token=1e-4,
+            prefill_budget_tokens=64,
+            kv_capacity_tokens=1_000_000,
+        )
+        failure = Failure(unit=0, at_s=0.5, rejoin_s=0.1)
+        done = simulate(config, arrivals=Poisson(50.0, lengths, duration_s=1.0), failures=[failure], samples=2)
+        assert done.ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise
