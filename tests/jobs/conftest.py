@@ -1,0 +1,3 @@
+from tests.designs.stage import alice, stranger, team, toy_world
+
+__all__ = ["alice", "stranger", "team", "toy_world"]
