@@ -60,7 +60,7 @@ def estimate(*, kind: str, spec: Mapping[str, Any], team: Team | None) -> Estima
 
 def answer(kind: DesignKind, *, spec: Spec, catalog: Catalog) -> Estimate:
     """Answer a checked spec; the last few answers are kept."""
-    key = (kind, canonical(spec), catalog.digest, settings.VERSION)
+    key = (kind.slug, kind.estimate, canonical(spec), catalog.digest, settings.VERSION)
     found = _recent(key)
     if found is None:
         found = Estimate(

@@ -15,6 +15,7 @@ from planner.accounts.models import Team
 from planner.accounts.selectors import scoped
 from planner.core.result import Metric, MetricDef
 from planner.designs import figures, serial, snapshot
+from planner.designs.models import Design
 from planner.jobs import states
 from planner.jobs.models import Job, JobLogLine, State
 
@@ -23,7 +24,7 @@ ESTIMABLE_FRACTION = 0.01
 
 
 def jobs(
-    team: Team, *, state: str = "", purpose: str = "", kind: str = "", design: UUID | str | None = None
+    team: Team, *, state: str = "", purpose: str = "", kind: str = "", design: Design | UUID | str | None = None
 ) -> QuerySet[Job]:
     """Jobs of a team, newest first, without their (large) results. ``state`` may be ``active`` or ``finished``."""
     found = scoped(Job.objects.all(), team)
@@ -34,7 +35,7 @@ def jobs(
     if kind:
         found = found.filter(kind=kind)
     if design is not None:
-        found = found.filter(design_id=_uuid(design))
+        found = found.filter(design_id=design.id if isinstance(design, Design) else _uuid(design))
     rows = found.select_related("design", "created_by").defer("result", "document", "partial")
     return rows.order_by("-created_at", "id")
 
@@ -163,13 +164,9 @@ def _simulated(job: Job) -> dict[str, Metric]:
     if not isinstance(written, Mapping):
         return {}
     known = _definitions(job)
-    values = {
-        name: value["value"] if isinstance(value, Mapping) and "value" in value else value
-        for name, value in written.items()
-    }
-    return {
-        name: Metric(known[name], values[name], basis="simulated") for name in values if _is_told(name, values, known)
-    }
+    values = {name: value.get("value") if isinstance(value, Mapping) else value for name, value in written.items()}
+    told = [name for name in values if _is_told(name, values, known)]
+    return {name: Metric(known[name], values[name], basis="simulated") for name in told}
 
 
 def _is_told(name: str, values: Mapping[str, Any], known: Mapping[str, MetricDef]) -> bool:

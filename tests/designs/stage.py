@@ -15,7 +15,7 @@ def toy_world(monkeypatch):
     """Only the toy kinds exist, and one catalog for every team."""
     monkeypatch.setattr(kinds, "all_kinds", lambda: {"toy": toy.TOY, "other": toy.OTHER})
     world = toy.ToyCatalog()
-    monkeypatch.setattr(catalog_selectors, "catalog", lambda team=None: world)
+    monkeypatch.setattr(catalog_selectors, "catalog", lambda _team=None: world)
     return world
 
 

@@ -75,7 +75,10 @@ def estimate(spec: ToySpec, catalog: ToyCatalog) -> Result:
     }
     metrics = {
         name: Metric(
-            BY_NAME[name], value, objective=spec.ttft_slo_s if name == "ttft_p99_s" else None, working=f"{name} = {value}"
+            BY_NAME[name],
+            value,
+            objective=spec.ttft_slo_s if name == "ttft_p99_s" else None,
+            working=f"{name} = {value}",
         )
         for name, value in values.items()
     }
@@ -113,19 +116,19 @@ def variants(spec: ToySpec, result: Result) -> Sequence[Variant]:
 
 
 ADVICE = SimpleNamespace(
-    questions=lambda spec, result: [Question("How many?", "assumed", "95 req/s", "the units", "rate_rps")],
+    questions=lambda *_: [Question("How many?", "assumed", "95 req/s", "the units", "rate_rps")],
     variants=variants,
-    follow_ups=lambda spec, result: [FollowUp("A unit dies?", "See the finding.", {"fail": True})],
+    follow_ups=lambda *_: [FollowUp("A unit dies?", "See the finding.", {"fail": True})],
 )
 
 
 def run(spec: ToySpec, catalog: ToyCatalog, request: SimulationRequest, hooks: Any) -> Result:
     """Ten slices; ``options`` may ask it to misbehave at the fifth."""
-    for slice in range(1, 11):
+    for done in range(1, 11):
         if hooks.cancelled():
             raise Cancelled
-        hooks.progress(slice / 10, simulated_s=slice * 6.0, events=slice * 100, partial={"ttft_p99_s": 1.4, "novel": 3.0})
-        if slice == 5:
+        hooks.progress(done / 10, simulated_s=done * 6.0, events=done * 100, partial={"ttft_p99_s": 1.4, "novel": 3.0})
+        if done == 5:
             misbehave(request.options["trouble"])
     sample = {"ttft_p99_s": 1.5 + request.seed / 1000, "goodput": 0.97}
     metrics = {name: Metric(BY_NAME[name], value, basis="simulated") for name, value in sample.items()}
@@ -145,7 +148,7 @@ def misbehave(trouble: str) -> None:
 
 SIMULATOR = Simulator(
     run=run,
-    charts=lambda spec, estimated, simulated: charts(spec, estimated)[:1],
+    charts=lambda spec, estimated, _: charts(spec, estimated)[:1],
     options=(
         OptionDef("trouble", "Trouble", "", choices=("", "bug", "options", "memory", "time")),
         OptionDef("warm_up_s", "Warm-up", 60.0, "s", minimum=0, maximum=3600),
@@ -155,7 +158,9 @@ SIMULATOR = Simulator(
     max_requests=1000,
 )
 
-TOY = DesignKind("toy", "Toy fleet", "How many toys?", ToySpec, METRICS, estimate, charts, architecture, ADVICE, SIMULATOR)
+TOY = DesignKind(
+    "toy", "Toy fleet", "How many toys?", ToySpec, METRICS, estimate, charts, architecture, ADVICE, SIMULATOR
+)
 
 
 class OtherSpec(core.Spec):
@@ -179,7 +184,7 @@ OTHER = DesignKind(
     OtherSpec,
     (),
     other_estimate,
-    lambda spec, result: [],
-    lambda spec, result: Diagram("Other", (), ()),
+    lambda *_: [],
+    lambda *_: Diagram("Other", (), ()),
     SimpleNamespace(questions=lambda *_: [], variants=lambda *_: [], follow_ups=lambda *_: []),
 )
