@@ -67,11 +67,15 @@ def generation(gpu: Gpu) -> str:
     return "blackwell" if "blackwell" in gpu.architecture.lower() else "hopper"
 
 
+def _engine_name(engine: str) -> str:
+    return engine.replace("-", "_")
+
+
 def coefficients(table: Mapping[str, Any], *, gpu: Gpu, engine: str) -> Coefficients:
     """The coefficients for an engine on a GPU; an engine without its own takes the common value."""
     rows = table["coefficient"]
     return Coefficients(
-        **{field.name: _pick(rows[field.name], engine, generation(gpu)) for field in fields(Coefficients)}
+        **{field.name: _pick(rows[field.name], _engine_name(engine), generation(gpu)) for field in fields(Coefficients)}
     )
 
 
@@ -90,8 +94,10 @@ def trust(table: Mapping[str, Any], *, llm: Llm, gpu: Gpu, engine: str, precisio
     precision : the number format computed in, as `roofline.precision` names it
     """
     for cell in table["cell"]:
-        if (cell["gpu"], cell["engine"], cell["precision"]) == (gpu.slug, engine, precision) and llm.slug in cell[
-            "llms"
-        ]:
+        if (cell["gpu"], cell["engine"], cell["precision"]) == (
+            gpu.slug,
+            _engine_name(engine),
+            precision,
+        ) and llm.slug in cell["llms"]:
             return Trust(calibrated=True, rows=int(cell["rows"]), **table["interval"]["seen"])
     return Trust(calibrated=False, **table["interval"]["unseen"])

@@ -1,6 +1,7 @@
 """How an engine divides the memory of one rank: named terms in whole bytes that sum to its budget exactly.
 
-The rules and constants of each engine come from ``calibrations/engine_memory.toml``; one function an engine.
+The constants come from the catalog: the engine's own file and ``calibrations/engine_memory.toml``; one function an
+engine.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.core.catalog import Llm
-
-GIB = 2.0**30
-MIB = 2.0**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +57,25 @@ class Rank:
         return self.tensor_parallel * self.data_parallel > 1
 
 
-def era(rows: Sequence[Mapping[str, Any]], *, version: str | None) -> Mapping[str, Any]:
-    """The row for a version: the first whose ``since`` it reaches, rows from new to old; without one the newest."""
-    if not version:
-        return rows[0]
-    wanted = _numbers(version)
-    return next((row for row in rows if wanted >= _numbers(row["since"])), rows[-1])
+def version_row(settings: Mapping[str, Any], *, version: str | None) -> Mapping[str, Any]:
+    """The settings of a version over the engine's own: the newest row whose ``since`` it reaches; without one the newest.
+
+    Rows run from old to new.
+    """
+    rows: Sequence[Mapping[str, Any]] = settings.get("versions", ())
+    wanted = _numbers(version) if version else None
+    reached = [row for row in rows if wanted is None or wanted >= _numbers(row["since"])]
+    chosen = reached[-1] if reached else (rows[0] if rows else {})
+    return {**settings, **chosen}
+
+
+def gpu_row(settings: Mapping[str, Any], *, visible_bytes: float, architecture: str) -> Mapping[str, Any]:
+    """The sizes an engine chooses by GPU: the first row whose memory the GPU has, rows from large to small."""
+    for row in settings.get("by_gpu", ()):
+        if visible_bytes >= row["visible_from"] and architecture not in row.get("except_architectures", ()):
+            found: Mapping[str, Any] = row
+            return found
+    return {}
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -105,32 +116,65 @@ def activation_bytes(
     return max(mlp, sampler) + experts
 
 
-def vllm_terms(row: Mapping[str, Any], *, rank: Rank, memory_fraction: float | None) -> Terms:
+def engine_terms(
+    settings: Mapping[str, Any],
+    *,
+    rank: Rank,
+    common: Mapping[str, Any],
+    memory_fraction: float | None,
+    batched_tokens: int,
+    graph_sequences: int,
+) -> Terms:
+    """Terms of a rank by the rule the engine's settings name: a fraction of visible memory, of what is free before the
+    weights are loaded, or of what a trial run leaves.
+
+    Parameters
+    ----------
+    settings : of the engine and version (`version_row`)
+    rank : what the rank holds
+    common : ``calibrations/engine_memory.toml``
+    memory_fraction : given by the user, else the engine's own
+    batched_tokens : tokens of the largest step
+    graph_sequences : largest batch a graph is captured for
+    """
+    rule = settings["memory_fraction_of"]
+    if rule == "visible":
+        return vllm_terms(settings, rank=rank, common=common, memory_fraction=memory_fraction)
+    if rule == "free_before_load":
+        fraction = memory_fraction or sglang_fraction(
+            settings, rank=rank, chunk=batched_tokens, graph_sequences=graph_sequences
+        )
+        return sglang_terms(settings, rank=rank, common=common, fraction=fraction, graph_sequences=graph_sequences)
+    return tensorrt_llm_terms(settings, rank=rank, common=common, memory_fraction=memory_fraction)
+
+
+def vllm_terms(
+    settings: Mapping[str, Any], *, rank: Rank, common: Mapping[str, Any], memory_fraction: float | None
+) -> Terms:
     """vLLM: a fraction of the whole GPU, from which weights, activation peak and buffers are taken.
 
     Notes
     -----
     ``KV = total·u − (weights + activations + non-torch) − graphs``; before 0.21 graphs lie outside the fraction.
     """
-    fraction = memory_fraction or float(row["memory_fraction"])
-    graph = row["graph_gib"] * GIB if rank.graph_capture else 0.0
-    inside = bool(row["graphs_inside"])
-    budget = rank.visible_bytes * fraction
+    fraction = memory_fraction or float(settings["memory_fraction"])
+    graph = settings["graphs"]["typical"] if rank.graph_capture else 0.0
+    inside = bool(settings["graphs_inside_fraction"])
     return Terms(
-        budget=_whole(budget),
+        budget=_whole(rank.visible_bytes * fraction),
         weights=_whole(rank.weights_bytes),
         activation=_whole(rank.activation_bytes),
         graph=_whole(graph if inside else 0.0),
-        context=_whole(_parallel(row, "non_torch_gib", rank) * GIB),
+        context=_whole(_step(settings["non_torch"], rank.tensor_parallel * rank.data_parallel)),
         other=_whole(rank.extra_bytes),
         outside=_whole(0.0 if inside else graph),
-        band=_parallel(row, "band_gib", rank) * GIB,
+        band=float(common["band"]["parallel" if rank.is_parallel else "single"]),
         memory_fraction=fraction,
     )
 
 
 def sglang_terms(
-    rules: Mapping[str, Any], *, rank: Rank, memory_fraction: float | None, chunk: int, graph_batch: int
+    settings: Mapping[str, Any], *, rank: Rank, common: Mapping[str, Any], fraction: float, graph_sequences: int
 ) -> Terms:
     """SGLang: the static fraction holds weights and cache; activations and graphs live in what is left.
 
@@ -139,47 +183,48 @@ def sglang_terms(
     ``KV = free·f − weights`` with the memory free after the communicators are up. The budget is the whole visible
     memory; ``other`` is the part of the reserve that neither activations nor graphs are expected to fill.
     """
-    preload = _interpolated(rules["preload"], "ranks", rank.tensor_parallel * rank.data_parallel) * GIB
-    free = rank.visible_bytes - preload
-    fraction = memory_fraction or sglang_fraction(rules, rank=rank, chunk=chunk, graph_batch=graph_batch)
-    graph = _interpolated(rules["graph"], "batch", graph_batch) * GIB if rank.graph_capture else 0.0
-    reserve = free * (1.0 - fraction)
+    lost = _step(settings["lost_before_load"], rank.tensor_parallel * rank.data_parallel)
+    reserve = (rank.visible_bytes - lost) * (1.0 - fraction)
+    activation = min(rank.activation_bytes, reserve)
+    graph = _graph_bytes(settings["graphs"], graph_sequences) if rank.graph_capture else 0.0
+    graph = min(graph, reserve - activation)
     return Terms(
         budget=_whole(rank.visible_bytes),
         weights=_whole(rank.weights_bytes),
-        activation=_whole(min(rank.activation_bytes, reserve)),
-        graph=_whole(min(graph, max(reserve - rank.activation_bytes, 0.0))),
-        context=_whole(preload),
-        other=_whole(rank.extra_bytes + max(reserve - rank.activation_bytes - graph, 0.0)),
+        activation=_whole(activation),
+        graph=_whole(graph),
+        context=_whole(lost),
+        other=_whole(rank.extra_bytes + reserve - activation - graph),
         outside=0.0,
-        band=_parallel(rules, "band_gib", rank) * GIB,
+        band=float(common["band"]["parallel" if rank.is_parallel else "single"]),
         memory_fraction=fraction,
     )
 
 
-def sglang_fraction(rules: Mapping[str, Any], *, rank: Rank, chunk: int, graph_batch: int) -> float:
-    """The static fraction SGLang chooses when none is given [1]."""
-    reserve = float(rules["reserve_base_mib"])
-    reserve += rules["reserve_per_chunk_token_mib"] * max(chunk, rules["reserve_chunk_floor"])
-    reserve += rules["reserve_per_rank_mib"] * rank.tensor_parallel * rank.data_parallel * rank.pipeline_parallel / 8
-    reserve += rules["reserve_per_graph_sequence_mib"] * graph_batch if rank.graph_capture else 0.0
-    if rank.data_parallel > 1:
-        reserve += rules["reserve_per_data_parallel_sequence_mib"] * graph_batch * rank.data_parallel
-    if rank.visible_bytes > rules["reserve_floor_above_gib"] * GIB:
-        reserve = max(reserve, rules["reserve_floor_mib"])
-    return float(max(1.0 - reserve * MIB / rank.visible_bytes, 0.05))
+def sglang_fraction(settings: Mapping[str, Any], *, rank: Rank, chunk: int, graph_sequences: int) -> float:
+    """The static fraction SGLang chooses when none is given: what a reserve by sizes leaves [1]."""
+    rule = settings["reserve"]
+    reserve = float(rule["fixed"])
+    reserve += rule["per_prefill_token"] * max(chunk, rule["prefill_tokens_at_least"])
+    reserve += rule["per_gpu"] * rank.tensor_parallel * rank.data_parallel * rank.pipeline_parallel
+    reserve += rule["per_graph_sequence"] * graph_sequences if rank.graph_capture else 0.0
+    if rank.visible_bytes > rule["floor_above_visible"]:
+        reserve = max(reserve, rule["floor"])
+    return float(max(1.0 - reserve / rank.visible_bytes, 0.05))
 
 
-def tensorrt_llm_terms(rules: Mapping[str, Any], *, rank: Rank, memory_fraction: float | None) -> Terms:
+def tensorrt_llm_terms(
+    settings: Mapping[str, Any], *, rank: Rank, common: Mapping[str, Any], memory_fraction: float | None
+) -> Terms:
     """TensorRT-LLM (PyTorch backend): a fraction of what a trial run leaves free.
 
     Notes
     -----
     ``KV = fraction · (total − peak)``; ``other`` is the free part it leaves alone.
     """
-    fraction = memory_fraction or float(rules["memory_fraction"])
-    context = _parallel(rules, "non_torch_gib", rank) * GIB
-    graph = rules["graph_gib"] * GIB if rank.graph_capture else 0.0
+    fraction = memory_fraction or float(settings["memory_fraction"])
+    context = float(common["unstated"]["non_torch_parallel" if rank.is_parallel else "non_torch_single"])
+    graph = float(common["unstated"]["graph"]) if rank.graph_capture else 0.0
     peak = rank.weights_bytes + rank.activation_bytes + rank.extra_bytes + context + graph
     free = max(rank.visible_bytes - peak, 0.0)
     return Terms(
@@ -190,7 +235,7 @@ def tensorrt_llm_terms(rules: Mapping[str, Any], *, rank: Rank, memory_fraction:
         context=_whole(context),
         other=_whole(rank.extra_bytes + free * (1.0 - fraction)),
         outside=0.0,
-        band=_parallel(rules, "band_gib", rank) * GIB,
+        band=float(common["band"]["unchecked"]),
         memory_fraction=fraction,
     )
 
@@ -199,16 +244,21 @@ def _whole(size: float) -> float:
     return float(round(size))
 
 
-def _parallel(row: Mapping[str, Any], name: str, rank: Rank) -> float:
-    return float(row[name.replace("_gib", "_parallel_gib")] if rank.is_parallel else row[name])
-
-
-def _interpolated(rows: Sequence[Mapping[str, Any]], axis: str, at: float) -> float:
-    """Linear between the rows, held constant beyond them."""
-    if at <= rows[0][axis]:
-        return float(rows[0]["gib"])
+def _step(rows: Sequence[Mapping[str, Any]], ranks: int) -> float:
+    """Interpolated between the rows by number of ranks, held constant beyond the last."""
+    if ranks <= rows[0]["tensor_parallel_from"]:
+        return float(rows[0]["typical"])
     for low, high in itertools.pairwise(rows):
-        if at <= high[axis]:
-            share = (at - low[axis]) / (high[axis] - low[axis])
-            return float(low["gib"] + share * (high["gib"] - low["gib"]))
-    return float(rows[-1]["gib"])
+        first, last = low["tensor_parallel_from"], high["tensor_parallel_from"]
+        if ranks <= last:
+            return float(low["typical"] + (ranks - first) / (last - first) * (high["typical"] - low["typical"]))
+    return float(rows[-1]["typical"])
+
+
+def _graph_bytes(row: Mapping[str, Any], sequences: int) -> float:
+    """Graphs seen at 48, 128 and 512 sequences, straight lines between."""
+    seen = ((48, row["low"]), (128, row["typical"]), (512, row["high"]))
+    for (first, low), (last, high) in itertools.pairwise(seen):
+        if sequences <= last:
+            return float(low + max(sequences - first, 0) / (last - first) * (high - low))
+    return float(row["high"])
