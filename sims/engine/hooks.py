@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Cancelled(Exception):
+class Cancelled(Exception):  # noqa: N818 - not an error: the user's wish
     """The hooks asked the run to stop."""
 
 

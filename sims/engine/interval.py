@@ -5,12 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 MIN_BATCHES = 10
 MIN_SPAN_IN_RELAXATIONS = 20.0
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; beyond the table the normal's is near enough.
-T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+T_95: tuple[float, ...] = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+)
 T_95 += (2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
 
 
@@ -34,7 +51,7 @@ def _lag_one(values: Sequence[float], mean: float) -> float:
     spread = sum((value - mean) ** 2 for value in values)
     if spread == 0.0:
         return 0.0
-    return sum((a - mean) * (b - mean) for a, b in zip(values, values[1:], strict=False)) / spread
+    return sum((a - mean) * (b - mean) for a, b in pairwise(values)) / spread
 
 
 def batch_interval(

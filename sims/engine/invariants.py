@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 
-class InvariantBroken(AssertionError):
+class InvariantError(AssertionError):
     """A run has lost or made up something."""
 
 
 def conserved(*, name: str, left: float, right: float) -> None:
     """Two countings of the same thing agree."""
     if left != right:
-        raise InvariantBroken(f"{name}: {left} against {right}")
+        raise InvariantError(f"{name}: {left} against {right}")
 
 
 def holds(statement: bool, *, name: str) -> None:
     """A statement is true."""
     if not statement:
-        raise InvariantBroken(name)
+        raise InvariantError(name)

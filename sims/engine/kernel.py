@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
 SOURCES = Path(__file__).resolve().parents[1]
 KEPT_FOLDERS = 6
@@ -74,7 +74,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 
 import numba  # noqa: E402 - the folder must be known before
 
-numba.config.CACHE_DIR = str(CACHE)
+setattr(numba.config, "CACHE_DIR", str(CACHE))  # noqa: B010 - in case numba was imported before
 _prune(CACHE)
 
 handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True)
@@ -83,7 +83,7 @@ handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True)
 loop: Callable[[Any], Any] = numba.njit(cache=True)
 """Decorates an entry of the data plane. Coerce its arguments: another type compiles a second time."""
 
-JIT = not bool(numba.config.DISABLE_JIT)
+JIT = not bool(getattr(numba.config, "DISABLE_JIT"))  # noqa: B009 - set by numba at run time
 
 _warmers: list[Callable[[], object]] = []
 

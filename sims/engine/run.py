@@ -15,7 +15,7 @@ import simpy
 from sims.engine.hooks import Cancelled, Hooks
 
 REACHED, WANTS_ARRIVALS, WANTS_SLOTS, LIMIT = 0, 1, 2, 3
-"""Why a loop returned: nothing left up to the moment; the pre-drawn arrivals are used up; the pool is full; long enough."""
+"""Why a loop returned: nothing left up to the moment; no arrivals at hand; no free slot; events enough for one call."""
 
 FIRST_EVENTS = 256
 MOST_EVENTS = 1 << 20
@@ -27,7 +27,7 @@ COMPLETE, BUDGET, FULL = "complete", "budget", "full"
 """How a run ended: as asked; out of wall-clock time; more requests in flight than memory is meant for."""
 
 
-class OutOfMemoryBudget(Exception):
+class MemoryBudgetError(Exception):
     """The plane needs more slots than it may have: the run ends with what is known."""
 
 
@@ -35,7 +35,7 @@ class Plane(Protocol):
     """A data plane as the driver sees it."""
 
     def advance(self, until_s: float, most_events: int) -> int:
-        """Handle events up to ``until_s``; `REACHED` or `LIMIT`; may raise `OutOfMemoryBudget`."""
+        """Handle events up to ``until_s``; `REACHED` or `LIMIT`; may raise `MemoryBudgetError`."""
 
     def is_done(self) -> bool:
         """Whether nothing is left to do."""
@@ -95,7 +95,7 @@ def drive(
             begun_s = clock()
             try:
                 code = plane.advance(float(until_s), most_events)
-            except OutOfMemoryBudget:
+            except MemoryBudgetError:
                 return FULL
             took_s = clock() - begun_s
             # Short enough to hear a cancellation, long enough to cost nothing.

@@ -44,7 +44,7 @@ def record_ramp(histogram, first, growth, steps, weight):  # type: ignore[no-unt
         upto = steps
         if growth > 0.0 and bin_of(first + growth * (steps - 1)) != index:
             edge = LOWEST_S * math.exp((index + 1) / PER_E)
-            upto = min(steps, max(done + 1, int(math.ceil((edge - first) / growth))))
+            upto = min(steps, max(done + 1, math.ceil((edge - first) / growth)))
         histogram[index] += weight * (upto - done)
         done = upto
 
@@ -54,7 +54,10 @@ def edges() -> NDArray[np.float64]:
     return LOWEST_S * 10.0 ** (np.arange(BINS + 1) / PER_DECADE)
 
 
-def percentile(histogram: NDArray[np.float64], *, q: float) -> float | None:
+Histogram = NDArray[np.int64]
+
+
+def percentile(histogram: Histogram, *, q: float) -> float | None:
     """The ``q``-quantile (0 … 1), interpolated within its bin; None when nothing was recorded."""
     cumulative = np.cumsum(histogram)
     total = float(cumulative[-1])
@@ -67,7 +70,7 @@ def percentile(histogram: NDArray[np.float64], *, q: float) -> float | None:
     return float(LOWEST_S * 10.0 ** ((index + min(1.0, max(0.0, share))) / PER_DECADE))
 
 
-def cdf(histogram: NDArray[np.float64], *, points: int = 160) -> list[tuple[float, float]]:
+def cdf(histogram: Histogram, *, points: int = 160) -> list[tuple[float, float]]:
     """(value, share at or below it) at the non-empty bins, thinned to at most about ``points``."""
     filled = np.flatnonzero(histogram)
     if not len(filled):

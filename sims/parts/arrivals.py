@@ -15,6 +15,9 @@ from sims.parts.records import ARRIVAL
 
 Chunk = NDArray[np.void]
 
+INSTANT_S = 1.0
+"""The length given to a trace whose requests all come at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -63,7 +66,7 @@ def _packed(
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Arrivals at ``rate_per_s`` until ``duration_s`` or until there were ``requests``; lengths drawn, or from ``sample``."""
+    """Arrivals at ``rate_per_s`` until ``duration_s`` or ``requests`` of them; lengths drawn, or from a ``sample``."""
 
     rate_per_s: float
     lengths: Lengths
@@ -151,7 +154,10 @@ class Trace:
     @property
     def horizon_s(self) -> float:
         count = self._count()
-        return float(self.table.at_s[count - 1] - self.table.at_s[0]) / self.rate_scale if count else 0.0
+        if count == 0:
+            return 0.0
+        span_s = float(self.table.at_s[count - 1] - self.table.at_s[0]) / self.rate_scale
+        return span_s if span_s > 0 else INSTANT_S
 
     def chunks(self, seed: int) -> Iterator[Chunk]:
         count, hits = self._count(), stream(seed, name="prefix hits")

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 def lognormal_tokens(
     generator: np.random.Generator, *, count: int, mean_tokens: float, sigma: float, most_tokens: int
 ) -> NDArray[np.int64]:
-    """Log-normal lengths with the given mean [tokens], rounded, at least 1 (unless the mean is 0) and at most ``most_tokens``.
+    """Log-normal lengths with the given mean [tokens], rounded, from 1 (0 when the mean is) to ``most_tokens``.
 
     Notes
     -----
     exp(μ + σ·z) with μ = ln(mean) − σ²/2, so that the mean is ``mean_tokens`` whatever σ; σ = 0 is a fixed length.
+    The cap lowers the mean a little where it bites.
     """
     if mean_tokens <= 0:
         return np.zeros(count, np.int64)

@@ -12,7 +12,7 @@ from sims.engine.kernel import handler
 @handler
 def hand_over(sender, receiver, tokens, egress_s_per_token, ingress_s_per_token, fixed_s, now_s):  # type: ignore[no-untyped-def]
     """Book both ends; the moment the KV is there."""
-    start_s = max(now_s, max(sender.egress_free_s, receiver.ingress_free_s))
+    start_s = max(now_s, sender.egress_free_s, receiver.ingress_free_s)
     sender.egress_free_s = start_s + tokens * egress_s_per_token
     receiver.ingress_free_s = start_s + tokens * ingress_s_per_token
     return max(sender.egress_free_s, receiver.ingress_free_s) + fixed_s

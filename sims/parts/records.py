@@ -38,6 +38,7 @@ PREFILL_UNIT = np.dtype(
     [
         ("load", "i8"),
         ("alive", "i8"),
+        ("stopped", "i8"),
         ("busy", "i8"),
         ("start_s", "f8"),
         ("step_s", "f8"),
@@ -50,6 +51,7 @@ UNIT = np.dtype(
     [
         ("load", "i8"),
         ("alive", "i8"),
+        ("stopped", "i8"),
         ("step", "i8"),
         ("start_s", "f8"),
         ("first_s", "f8"),

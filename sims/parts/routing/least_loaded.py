@@ -6,7 +6,7 @@ from sims.engine.kernel import handler
 
 
 @handler
-def choose(stations, turn):  # type: ignore[no-untyped-def]
+def choose(stations, turn):  # type: ignore[no-untyped-def]  # noqa: ARG001 - one signature for all policies
     """Index of the chosen station; −1 when none is alive."""
     best = -1
     for index in range(len(stations)):

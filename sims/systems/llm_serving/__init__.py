@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sims.systems.llm_serving.config import Config
-from sims.systems.llm_serving.run import Outcome, simulate
+from sims.systems.llm_serving.outcome import Outcome
+from sims.systems.llm_serving.run import Failure, simulate, warm_up_s
 
-__all__ = ["Config", "Outcome", "simulate"]
+__all__ = ["Config", "Failure", "Outcome", "simulate", "warm_up_s"]

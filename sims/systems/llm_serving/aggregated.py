@@ -71,6 +71,8 @@ def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     request.unit = u
     unit.load += request.input + request.output
     push(state.waiting[u], state.requests, slot)
+    if unit.stopped == 1:
+        return
     if unit.planned == 0:
         admit(state, u)
         plan_replica(state, u, now_s)

@@ -11,7 +11,7 @@ from sims.systems.llm_serving.state import State
 
 
 def audit(state: State) -> None:
-    """Raise `InvariantBroken` unless requests, tokens and KV are conserved and the clock never ran backwards."""
+    """Raise `InvariantError` unless requests, tokens and KV are conserved and the clock never ran backwards."""
     totals, pool = state.totals[0], state.requests
     flying = pool[pool.stage != FREE]
     conserved(name="requests in slots", left=len(flying), right=int(totals.in_flight))

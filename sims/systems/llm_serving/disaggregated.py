@@ -75,7 +75,7 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
         now_s,
     )
     insert_by_ready(state.waiting[u], state.requests, slot)
-    if state.waiting[u].head == slot:
+    if state.waiting[u].head == slot and unit.stopped == 0:
         look_up_s = request.ready_s
         if unit.running > 0:
             unit.planned = min(unit.planned, steps_to_reach(unit, request.ready_s))

@@ -1,4 +1,4 @@
-"""A unit is isolated and rejoins: a control-plane event that changes the state between two slices.
+"""A unit halts, is isolated and rejoins: control-plane events that change the state between two slices.
 
 All its requests lose their KV. Each is computed again elsewhere (prompt and answer so far) and goes on with its
 next token; nothing is emitted twice.
@@ -18,15 +18,24 @@ from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
 
 
 @handler
-def shut(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
-    """Count the whole steps done so far, forget the unit's lists and return the moment of its last token."""
-    unit, waiting = state.units[u], state.waiting[u]
+def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
+    """Stop a unit in the midst of its step; what it has done until then counts."""
+    unit = state.units[u]
     steps = steps_done(unit, now_s)
     last_s = unit.start_s + span_s(unit, steps)
     commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
+    unit.start_s = last_s
+    unit.stopped = 1
+    schedule(state.times, state.tree, first_source + u, NEVER)
+
+
+@handler
+def shut(state, u):  # type: ignore[no-untyped-def]
+    """Take a halted unit out of the routers' sight and forget its lists; the moment of its last token."""
+    unit = state.units[u]
     for at in range(state.ring.shape[1]):
         state.ring[u, at] = END
-    clear_queue(waiting)
+    clear_queue(state.waiting[u])
     unit.running = 0
     unit.kv = 0
     unit.reserved = 0
@@ -34,8 +43,7 @@ def shut(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     unit.tokens = 0
     unit.filling = 0
     unit.alive = 0
-    schedule(state.times, state.tree, first_source + u, NEVER)
-    return last_s
+    return unit.start_s
 
 
 @handler
@@ -57,12 +65,18 @@ def restart(state, slot, last_s):  # type: ignore[no-untyped-def]
 
 
 @loop
+def halt_unit(state, u, now_s):  # type: ignore[no-untyped-def]
+    """A decode unit fails; nobody knows yet, and requests are still sent to it."""
+    halt(state, u, 1 + len(state.prefills), now_s)
+
+
+@loop
 def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A decode unit stops; its requests go back to prefill."""
-    last_s = shut(state, u, 1 + len(state.prefills), now_s)
+    """The failure of a decode unit is known; its requests go back to prefill."""
+    last_s = shut(state, u)
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
-        if (stage == RUNNING or stage == WAITING) and state.requests[slot].unit == u:
+        if stage in (RUNNING, WAITING) and state.requests[slot].unit == u:
             restart(state, slot, last_s)
             send_to_prefill(state, slot, now_s)
 
@@ -71,21 +85,28 @@ def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
 def rejoin_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """A decode unit is back, empty; requests that found no unit go to it."""
     state.units[u].alive = 1
+    state.units[u].stopped = 0
     for _ in range(state.parked[0].queued):
         slot = pop(state.parked[0], state.requests)
         send_to_unit(state, slot, now_s)
 
 
 @loop
+def halt_replica(state, u, now_s):  # type: ignore[no-untyped-def]
+    """An aggregated replica fails; nobody knows yet, and requests are still sent to it."""
+    halt(state, u, 1, now_s)
+
+
+@loop
 def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """An aggregated replica stops; its requests start again on the others."""
-    last_s = shut(state, u, 1, now_s)
+    """The failure of a replica is known; its requests start again on the others."""
+    last_s = shut(state, u)
     ranks = state.params[0].prefill_ranks
     for index in range(u * ranks, u * ranks + ranks):
         clear_queue(state.queues[index])
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
-        if (stage == RUNNING or stage == WAITING or stage == PREFILL) and state.requests[slot].unit == u:
+        if stage in (RUNNING, WAITING, PREFILL) and state.requests[slot].unit == u:
             restart(state, slot, last_s)
             send_to_replica(state, slot, now_s)
 
@@ -94,5 +115,6 @@ def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
 def rejoin_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """An aggregated replica is back, empty; requests that found none go to it."""
     state.units[u].alive = 1
+    state.units[u].stopped = 0
     for _ in range(state.parked[0].queued):
         send_to_replica(state, pop(state.parked[0], state.requests), now_s)

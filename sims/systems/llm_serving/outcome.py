@@ -129,6 +129,7 @@ def _rates(recorder: Recorder, *, config: Config) -> dict[str, float]:
         "finished_per_s": (closed.finished - opened.finished) / span_s,
         "output_tokens_per_s": (closed.output_tokens - opened.output_tokens) / span_s,
         "moved_tokens_per_s": (closed.moved_tokens - opened.moved_tokens) / span_s,
+        "prefill_tokens_per_s": (closed.prefill_tokens - opened.prefill_tokens) / span_s,
         "running": (closed.sequence_s - opened.sequence_s) / span_s,
         "prefill_busy": (closed.prefill_busy_s - opened.prefill_busy_s) / span_s / max(1, config.prefill_units),
         "unit_busy": (closed.unit_busy_s - opened.unit_busy_s) / span_s / config.decode_units,

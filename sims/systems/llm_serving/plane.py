@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sims.engine.run import WANTS_ARRIVALS, WANTS_SLOTS, OutOfMemoryBudget
+from sims.engine.run import WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.arrivals import Chunk
 from sims.systems.llm_serving import aggregated, disaggregated, faults
@@ -35,7 +35,7 @@ class ServingPlane(HasState):
                 feed(self.state, next(self._chunks, None))
             elif code == WANTS_SLOTS:
                 if len(self.state.requests) >= self._most_in_flight:
-                    raise OutOfMemoryBudget
+                    raise MemoryBudgetError
                 self.state = grown(self.state)
             else:
                 return code
@@ -68,8 +68,13 @@ class ServingPlane(HasState):
             "requests_in_flight": int(totals.in_flight),
         }
 
+    def halt(self, unit: int, *, now_s: float) -> None:
+        """A decode unit (or replica) fails."""
+        stop = faults.halt_replica if self._config.aggregated else faults.halt_unit
+        stop(self.state, int(unit), float(now_s))
+
     def isolate(self, unit: int, *, now_s: float) -> None:
-        """Take a decode unit (or replica) out."""
+        """Its failure is known: move its requests."""
         stop = faults.isolate_replica if self._config.aggregated else faults.isolate_unit
         stop(self.state, int(unit), float(now_s))
 

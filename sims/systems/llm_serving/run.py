@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import simpy
@@ -26,11 +26,12 @@ DRAIN_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A decode unit (or replica) is isolated at ``at_s`` and rejoins ``rejoin_s`` later."""
+    """A decode unit (or replica) halts at ``at_s``, is isolated once that is detected, and rejoins ``rejoin_s`` on."""
 
     unit: int
     at_s: float
     rejoin_s: float
+    detection_s: float = 0.0
 
 
 def warm_up_s(*, horizon_s: float, residence_s: float) -> float:
@@ -95,8 +96,10 @@ def simulate(
     )
 
 
-def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Iterator[simpy.Event]:
+def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Generator[simpy.Event, object, None]:
     yield env.timeout(failure.at_s)
+    plane.halt(failure.unit, now_s=env.now)
+    yield env.timeout(failure.detection_s)
     plane.isolate(failure.unit, now_s=env.now)
     yield env.timeout(failure.rejoin_s)
     plane.rejoin(failure.unit, now_s=env.now)
@@ -104,7 +107,7 @@ def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> I
 
 def _checks(
     env: simpy.Environment, *, plane: ServingPlane, check: Callable[[ServingPlane], None], every_s: float
-) -> Iterator[simpy.Event]:
+) -> Generator[simpy.Event, object, None]:
     while not plane.is_done():
         yield env.timeout(every_s)
         check(plane)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 import simpy
@@ -25,6 +25,7 @@ class Counters:
     unit_busy_s: float
     sequence_s: float
     moved_tokens: int
+    prefill_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def counters(state: State, *, at_s: float) -> Counters:
         unit_busy_s=float(units.busy_s.sum()) + sum(spent for spent, _ in busy),
         sequence_s=float(units.sequence_s.sum()) + sum(spent * int(unit.running) for spent, unit in busy),
         moved_tokens=int(totals.moved_tokens),
+        prefill_tokens=int(totals.prefill_tokens),
     )
 
 
@@ -86,7 +88,7 @@ class Recorder:
 
     def sampling(
         self, env: simpy.Environment, *, plane: HasState, horizon_s: float, count: int
-    ) -> Iterator[simpy.Event]:
+    ) -> Generator[simpy.Event, object, None]:
         """Sample ``count`` times, the last at the horizon."""
         for index in range(1, count + 1):
             yield env.timeout(max(0.0, horizon_s * index / count - env.now))
@@ -94,7 +96,7 @@ class Recorder:
 
     def window(
         self, env: simpy.Environment, *, plane: HasState, from_s: float, horizon_s: float
-    ) -> Iterator[simpy.Event]:
+    ) -> Generator[simpy.Event, object, None]:
         """Mark the window's start and end."""
         yield env.timeout(from_s)
         self.opened = counters(plane.state, at_s=env.now)
