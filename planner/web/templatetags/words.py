@@ -1,0 +1,42 @@
+"""Words and figures on a page: claims, changes, differences."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from django import template
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+
+@register.filter
+def claim(sentence: str) -> SafeString:
+    """A sentence whose `**claim**` stands out."""
+    escaped = str(conditional_escape(sentence or ""))
+    return mark_safe(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped))  # noqa: S308 - escaped above
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """A change as the value of a button; the template escapes it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+@register.simple_tag
+def delta(row: dict[str, Any] | None, label: str = "") -> SafeString:
+    """How a figure moved, in the colour of its direction; nothing where it did not."""
+    found = (row or {}).get("delta")
+    if not found or found["change"] == "same" or not found["text"]:
+        return SafeString("")
+    return format_html('<span class="delta" data-d="{}">{} {}</span>', found["change"], label, found["text"])
+
+
+@register.filter
+def count_of(rows: list[Any], key: str) -> int:
+    """How many rows have this severity or state: `findings|count_of:"severity=error"`."""
+    name, _equals, wanted = key.partition("=")
+    return sum(1 for row in rows if row.get(name) == wanted)

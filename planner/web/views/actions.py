@@ -1,0 +1,177 @@
+"""What one does with a design: simulate it, share it, print it, keep its workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.simulation import OptionDef, Simulator
+from planner.designs import selectors, services
+from planner.designs.models import Design, Share
+from planner.designs.services import InvalidField
+from planner.jobs import services as jobs
+from planner.web import workload_source
+from planner.web.editing import Draft, draft_read, origin_of
+from planner.web.security import TeamRequest, editor_required
+from planner.web.views.designs import design_of
+from planner.web.views.editor import SHARE_DAYS, page
+
+PREFIX = "sim_"
+
+
+@require_POST
+@editor_required
+def simulate(request: TeamRequest, kind: str) -> HttpResponse:
+    """Simulate the form as it stands, saved or not, and go to the job."""
+    draft = _posted(request, kind)
+    if not draft.answered:
+        return page(request, draft=draft)
+    try:
+        job = jobs.simulation_start(
+            team=request.team,
+            user=request.user,
+            kind=kind,
+            spec=draft.form.spec,
+            design=None if draft.dirty else draft.origin.design,
+            **_run(request.POST, simulator=draft.origin.kind.simulator),
+        )
+    except InvalidField as invalid:
+        field = invalid.field.rsplit("/", 1)[-1]
+        return page(
+            request,
+            draft=draft,
+            status=422,
+            problem=_("Simulate: %(field)s: %(message)s") % {"field": field, "message": invalid.message},
+        )
+    except (MissingFigure, UnknownEntry) as problem:
+        return page(request, draft=draft, status=409, problem=str(problem))
+    return redirect("web:job", job.id)
+
+
+@require_POST
+@editor_required
+def share(request: TeamRequest, design_id: UUID) -> HttpResponse:
+    """A link to the design as it is saved now."""
+    design = design_of(request, design_id)
+    days = request.POST.get("days", "")
+    if days not in ("", *map(str, SHARE_DAYS)):
+        messages.error(request, _("Choose one of the offered times."))
+        return redirect(_at_shares(design))
+    expires_at = timezone.now() + timedelta(days=int(days)) if days else None
+    try:
+        made = services.share_create(team=request.team, user=request.user, design=design, expires_at=expires_at)
+    except (MissingFigure, UnknownEntry) as problem:
+        messages.error(request, _("A design without an answer cannot be shared: %(problem)s") % {"problem": problem})
+        return redirect("web:design", design.id)
+    link = request.build_absolute_uri(services.share_link(made))
+    messages.success(
+        request, _("Anyone with this link sees r%(number)d: %(link)s") % {"number": design.revision, "link": link}
+    )
+    return redirect(_at_shares(design))
+
+
+@require_POST
+@editor_required
+def share_revoke(request: TeamRequest, design_id: UUID, share_id: UUID) -> HttpResponse:
+    design = design_of(request, design_id)
+    try:
+        found = selectors.share(request.team, share_id)
+    except Share.DoesNotExist:
+        raise Http404 from None
+    if found.design_id != design.id:
+        raise Http404
+    services.share_revoke(share=found, user=request.user)
+    messages.success(request, _("The link no longer opens."))
+    return redirect(_at_shares(design))
+
+
+@require_POST
+@editor_required
+def report(request: TeamRequest, design_id: UUID) -> HttpResponse:
+    """Make the PDF of the saved design; a job, which is done at once where nothing has changed."""
+    design = design_of(request, design_id)
+    try:
+        job = jobs.report_start(
+            team=request.team, user=request.user, design=design, paper=request.POST.get("paper", "a4")
+        )
+    except InvalidField as invalid:
+        messages.error(request, invalid.message)
+        return redirect("web:design", design.id)
+    return redirect("web:job", job.id)
+
+
+@require_POST
+@editor_required
+def keep_workload(request: TeamRequest, kind: str) -> HttpResponse:
+    """Keep the workload of the form as a profile that other designs can start from."""
+    draft = _posted(request, kind)
+    if not draft.form.ok:
+        return page(request, draft=draft)
+    name = request.POST.get("profile_name", "").strip()
+    if not name or len(name) > 160:
+        return page(
+            request, draft=draft, status=422, problem=_("Give the workload profile a name of at most 160 characters.")
+        )
+    workload_source.keep(draft.origin.kind, spec=draft.form.spec, name=name, team=request.team)
+    return page(
+        request,
+        draft=draft,
+        problem="",
+        said=_("Workload “%(name)s” is kept; it is offered as a source of every design.") % {"name": name},
+    )
+
+
+def _posted(request: TeamRequest, kind: str) -> Draft:
+    origin = origin_of(
+        kind, team=request.team, design_id=request.POST.get("design", ""), example=request.POST.get("example", "")
+    )
+    return draft_read(origin, data=request.POST)
+
+
+def _run(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str, Any]:
+    """How to run, as the form says; raises `InvalidField`."""
+    run: dict[str, Any] = {"workload": posted.get(f"{PREFIX}workload") or None}
+    for name in ("duration_s", "requests"):
+        if text := posted.get(f"{PREFIX}{name}", "").strip():
+            run[name] = _figure(text, field=name)
+    if text := posted.get(f"{PREFIX}seed", "").strip():
+        run["seed"] = _figure(text, field="seed")
+    options = (
+        {option.name: _option(option, text=posted.get(f"{PREFIX}{option.name}", "")) for option in simulator.options}
+        if simulator
+        else {}
+    )
+    return run | {"options": {name: value for name, value in options.items() if value is not None}}
+
+
+def _figure(text: str, *, field: str) -> float:
+    try:
+        return float(text.replace(",", "")[:40])
+    except ValueError:
+        raise InvalidField(field=field, message=_("Give a number.")) from None
+
+
+def _option(option: OptionDef, *, text: str) -> Any:
+    text = text.strip()
+    if not text:
+        return None
+    if isinstance(option.default, bool):
+        return text == "true"
+    if option.choices or isinstance(option.default, str):
+        return text
+    return _figure(text, field=f"options/{option.name}")
+
+
+def _at_shares(design: Design) -> str:
+    return f"{reverse('web:design', args=[design.id])}#share"
