@@ -63,8 +63,9 @@ def _attempt(job: Job, *, clock: Clock, time_limits: tuple[type[Exception], ...]
         values = work.do(job, hooks=JobHooks(job, clock=clock))
     except Superseded:
         logger.warning("job_superseded", job=str(job.id), attempt=job.attempts)
-    except Cancelled:
-        _cancelled(job, now=clock())
+    except Cancelled as error:
+        if not _cancelled(job, now=clock()):
+            _failed(job, error=_explained(job, error=error, time_limits=time_limits), now=clock())
     except Exception as error:
         _failed(job, error=_explained(job, error=error, time_limits=time_limits), now=clock())
     else:
@@ -79,10 +80,12 @@ def _succeeded(job: Job, *, values: dict[str, Any], now: datetime) -> None:
         _cancelled(job, now=now)
 
 
-def _cancelled(job: Job, *, now: datetime) -> None:
-    """Stop as asked. What was computed so far stays to be looked at as ``partial``."""
-    if states.move(job.id, source=State.CANCELLING, target=State.CANCELLED, attempt=job.attempts, finished_at=now):
+def _cancelled(job: Job, *, now: datetime) -> bool:
+    """Stop if asked to. What was computed so far stays to be looked at as ``partial``."""
+    moved = states.move(job.id, source=State.CANCELLING, target=State.CANCELLED, attempt=job.attempts, finished_at=now)
+    if moved:
         log(job.id, event="cancelled", text=_("after %(seconds).1f s") % {"seconds": _seconds(job, now=now)})
+    return moved
 
 
 def _failed(job: Job, *, error: dict[str, str], now: datetime) -> None:

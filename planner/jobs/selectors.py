@@ -157,7 +157,15 @@ def beside(job: Job, *, simulated: Mapping[str, Metric]) -> list[dict[str, Any]]
 
 
 def _simulated(job: Job) -> dict[str, Metric]:
-    """Simulated metrics: those of the result, else those told so far."""
+    """Simulated metrics in the order of the kind (JSONB keeps none)."""
+    kind = kinds.all_kinds().get(job.kind)
+    places = {metric.name: place for place, metric in enumerate(kind.metrics)} if kind else {}
+    found = _stored(job)
+    return {name: found[name] for name in sorted(found, key=lambda name: (places.get(name, len(places)), name))}
+
+
+def _stored(job: Job) -> dict[str, Metric]:
+    """Metrics of the result, else those told so far."""
     if job.result and "metrics" in job.result:
         return {name: serial.metric_from(name, written) for name, written in job.result["metrics"].items()}
     written = (job.partial or {}).get("metrics", job.partial or {})

@@ -33,6 +33,7 @@ logger = structlog.get_logger(__name__)
 MOST_ATTEMPTS = 2
 UNTAKEN_AFTER = timedelta(seconds=30)
 PAPERS = ("a4", "letter")
+QUEUE = "jobs"
 
 
 class NotRetryable(ValueError):  # noqa: N818 - an outcome the user is told about
@@ -171,7 +172,7 @@ def enqueue(job_id: UUID) -> None:
     from planner.jobs.tasks import run_job
 
     try:
-        run_job.apply_async(kwargs={"job_id": str(job_id)}, retry=False)
+        run_job.apply_async(kwargs={"job_id": str(job_id)}, queue=QUEUE, retry=False)
     except OperationalError as error:
         logger.warning("job_not_enqueued", job=str(job_id), error=str(error))
 
