@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "requirements"
-OPTIONS = "--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet --upgrade".split()
+OPTIONS = "--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet".split()
 
 
 def main() -> int:
