@@ -85,9 +85,9 @@ def share_by_token(token: str, now: datetime) -> Share | None:
     return found.select_related("team", "design", "comparison").first()
 
 
-def _uuid(id: UUID | str) -> UUID | None:
-    """The id, or None (which finds nothing) where the text is no UUID."""
+def _uuid(id: UUID | str) -> UUID:
+    """The id, or the nil UUID (which no row has) where the text is none."""
     try:
         return id if isinstance(id, UUID) else UUID(str(id))
     except ValueError:
-        return None
+        return UUID(int=0)

@@ -25,7 +25,8 @@ def text(value: str, *, field: str, longest: int) -> str:
     """Trimmed text the database can hold."""
     if not isinstance(value, str):
         raise InvalidField(field=field, message=_("Give text."))
-    trimmed = storable(value, field=field).strip()
+    storable(value, field=field)
+    trimmed = value.strip()
     if len(trimmed) > longest:
         raise InvalidField(field=field, message=_("At most %(longest)d characters.") % {"longest": longest})
     return trimmed

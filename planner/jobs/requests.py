@@ -75,14 +75,18 @@ def find_workload(wanted: Workload | str | None, *, team: Team) -> Workload | No
     """The trace named by slug or id; raises `InvalidField` for an unknown one or one without requests."""
     if wanted is None or wanted == "":
         return None
-    if isinstance(wanted, str):
-        try:
-            wanted = catalog_selectors.workload(wanted, team=team)
-        except (LookupError, Workload.DoesNotExist):
-            raise InvalidField(field="workload", message=_("No such workload.")) from None
-    if wanted.form != Workload.Form.TRACE:
+    found = _workload_named(wanted, team=team) if isinstance(wanted, str) else wanted
+    if found.form != Workload.Form.TRACE:
         raise InvalidField(field="workload", message=_("This workload is a profile; choose a trace to replay."))
-    return wanted
+    return found
+
+
+def _workload_named(name: str, *, team: Team) -> Workload:
+    try:
+        found: Workload = catalog_selectors.workload(name, team=team)
+    except (LookupError, Workload.DoesNotExist):
+        raise InvalidField(field="workload", message=_("No such workload.")) from None
+    return found
 
 
 def workload_request(workload: Workload | None) -> dict[str, Any] | None:

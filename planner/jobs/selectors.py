@@ -191,8 +191,9 @@ def _definitions(job: Job) -> dict[str, MetricDef]:
     return stored | ({metric.name: metric for metric in kind.metrics} if kind else {})
 
 
-def _uuid(id: UUID | str) -> UUID | None:
+def _uuid(id: UUID | str) -> UUID:
+    """The id, or the nil UUID (which no row has) where the text is none."""
     try:
         return id if isinstance(id, UUID) else UUID(str(id))
     except ValueError:
-        return None
+        return UUID(int=0)

@@ -118,10 +118,9 @@ def report_start(
 def job_cancel(*, job: Job, user: User | None) -> Job:
     """Cancel: a queued job at once, a running one at its next slice. A finished job stays as it is."""
     now = timezone.now()
-    asked_at = {"cancel_requested_at": now}
-    if states.move(job.id, source=State.QUEUED, target=State.CANCELLED, finished_at=now, **asked_at):
+    if states.move(job.id, source=State.QUEUED, target=State.CANCELLED, finished_at=now, cancel_requested_at=now):
         log(job.id, event="cancelled", text=_("before it started"))
-    elif states.move(job.id, source=State.RUNNING, target=State.CANCELLING, **asked_at):
+    elif states.move(job.id, source=State.RUNNING, target=State.CANCELLING, cancel_requested_at=now):
         log(job.id, event="cancelling", text=_("asked to stop"))
     else:
         return Job.objects.get(id=job.id)

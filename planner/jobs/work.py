@@ -9,6 +9,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from planner.catalog import selectors as catalog_selectors
+from planner.catalog.models import Workload as Stored
 from planner.charts import codec
 from planner.core.simulation import Hooks, SimulationRequest, Workload
 from planner.designs import compare, estimation, selectors, serial, snapshot
@@ -110,9 +111,10 @@ def _workload(job: Job) -> Workload | None:
         return None
     try:
         row = catalog_selectors.workload(wanted["id"], team=job.team)
-    except LookupError:
+    except (LookupError, Stored.DoesNotExist):
         raise InvalidField(field="workload", message=_("The workload has been deleted.")) from None
-    return catalog_selectors.workload_columns(row)
+    columns: Workload = catalog_selectors.workload_columns(row)
+    return columns
 
 
 def _how(request: Mapping[str, Any]) -> dict[str, Any]:
