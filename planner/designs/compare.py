@@ -71,9 +71,9 @@ def items_view(items: Sequence[Item], *, name: str = "") -> dict[str, Any]:
         "items": [_item_view(item, order=order) for order, item in enumerate(items)],
         "verdict": verdicts.verdict_view(side_by_side, labels=labels),
         "inputs": _inputs_view(side_by_side),
-        "objectives": [_metric_row(row) for row in objective_rows(side_by_side)],
+        "objectives": [metric_row(row) for row in objective_rows(side_by_side)],
         "metrics": [
-            {"name": group, "rows": [_metric_row(row) for row in rows]} for group, rows in side_by_side.groups.items()
+            {"name": group, "rows": [metric_row(row) for row in rows]} for group, rows in side_by_side.groups.items()
         ],
         "charts": [codec.to_dict(chart) for chart in pictures.charts(items, comparison=side_by_side)],
         "provenance": _provenance(items),
@@ -144,7 +144,7 @@ def _input_row(row: InputRow) -> dict[str, Any]:
     return {"name": row.name, "label": row.label, "group": row.group, "cells": cells}
 
 
-def _metric_row(row: MetricRow) -> dict[str, Any]:
+def metric_row(row: MetricRow) -> dict[str, Any]:
     definition = row.definition
     return {
         "name": definition.name,

@@ -123,10 +123,14 @@ def _design_id(given: Any, *, place: str, team: Team) -> str:
 
 
 def _frozen(design: Design | None, *, comparison: Comparison | None) -> dict[str, Any]:
+    """The picture as a stranger may see it: without the names of those who saved."""
     if design is not None:
-        return snapshot.design_view(design)
+        view = snapshot.design_view(design)
+        return {**view, "design": {**view["design"], "saved_by": ""}}
     assert comparison is not None  # noqa: S101 - one of the two is given, checked by the caller
-    return compare.comparison_view(comparison)
+    view = compare.comparison_view(comparison)
+    items = [{**item, "design": item["design"] and {**item["design"], "saved_by": ""}} for item in view["items"]]
+    return {**view, "items": items}
 
 
 def _audit(share: Share, *, user: User | None, action: str) -> None:

@@ -104,7 +104,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
     ROW as in `designs.snapshot`.
     """
     result = job.result or {}
-    simulated = _simulated(job)
+    simulated = simulated_metrics(job)
     return {
         **job_row(job, now=now),
         "request": {name: value for name, value in job.request.items() if name not in ("estimate", "spec")},
@@ -156,7 +156,7 @@ def beside(job: Job, *, simulated: Mapping[str, Metric]) -> list[dict[str, Any]]
     return rows
 
 
-def _simulated(job: Job) -> dict[str, Metric]:
+def simulated_metrics(job: Job) -> dict[str, Metric]:
     """Simulated metrics in the order of the kind (JSONB keeps none)."""
     kind = kinds.all_kinds().get(job.kind)
     places = {metric.name: place for place, metric in enumerate(kind.metrics)} if kind else {}

@@ -166,6 +166,13 @@ def requeue_silent(*, now: datetime) -> int:
     return touched + sum(_offer_again(job, now=now) for job in untaken)
 
 
+def requeue_orphans(*, worker: str, now: datetime) -> int:
+    """Take back what a worker of this name was running before it restarted, without waiting for its silence."""
+    left = Job.objects.filter(worker=worker).defer("result", "document")
+    touched = sum(_revive(job, now=now) for job in left.filter(state=State.RUNNING))
+    return touched + sum(_give_up_cancelling(job, now=now) for job in left.filter(state=State.CANCELLING))
+
+
 def enqueue(job_id: UUID) -> None:
     """Put the id on the queue. A broker that is down is no fault of the caller: beat offers the job again."""
     from planner.jobs.tasks import run_job

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import worker_ready
 from django.utils import timezone
 
 from planner.designs import services as design_services
@@ -27,3 +28,9 @@ def requeue_silent(**_: Any) -> None:
 @shared_task(expires=3600, ignore_result=True)  # type: ignore[untyped-decorator]
 def purge(**_: Any) -> None:
     design_services.designs_purge(now=timezone.now())
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def take_back(sender: Any, **_: Any) -> None:
+    """A worker that has just started runs nothing: what its name is on was cut off."""
+    services.requeue_orphans(worker=str(sender.hostname), now=timezone.now())

@@ -39,9 +39,10 @@ def test_a_link_opens_what_was_frozen_and_does_not_follow_later_saves(share, des
     assert found.frozen["provenance"]["catalog_digest"] == "d1"
 
 
-def test_what_is_frozen_is_strict_json_without_ids_of_the_team(share, team):
+def test_what_is_frozen_is_strict_json_without_names_of_people_or_ids_of_the_team(share, team):
     text = json.dumps(share.frozen, allow_nan=False)
     assert str(team.id) not in text
+    assert "alice" not in text
 
 
 def test_a_revoked_link_is_dead_for_good(share, alice):
@@ -109,6 +110,7 @@ def test_a_shared_comparison_opens_as_inline_designs(team, alice, design, strang
     items = [{"design": str(design.id)}, {"kind": "other", "spec": {"depth": 5}, "name": "Deep"}]
     comparison = services.comparison_create(team=team, user=alice, items=items)
     share = services.share_create(team=team, user=alice, comparison=comparison)
+    assert "alice" not in json.dumps(share.frozen)
     services.design_delete(design=design, user=alice)
     copy = services.share_open(share=opened(share), team=stranger, user=None)
     assert [(item["kind"], item["name"]) for item in copy.items] == [("toy", "Fleet"), ("other", "Deep")]

@@ -222,6 +222,18 @@ def test_a_silent_job_that_was_to_stop_is_cancelled(start, alice, beat):
     assert Job.objects.get().state == "cancelled"
 
 
+def test_a_restarted_worker_takes_back_what_it_ran(start, alice, queue, django_capture_on_commit_callbacks):
+    mine, stopping, other = start(seed=1), start(seed=2), start(seed=3)
+    for job, worker in ((mine, "w1"), (stopping, "w1"), (other, "w2")):
+        runner.claim(job.id, now=timezone.now(), worker=worker)
+    services.job_cancel(job=stopping, user=alice)
+    queue.clear()
+    with django_capture_on_commit_callbacks(execute=True):
+        tasks.take_back(SimpleNamespace(hostname="w1"))
+    assert [Job.objects.get(id=job.id).state for job in (mine, stopping, other)] == ["queued", "cancelled", "running"]
+    assert queue == [mine.id]
+
+
 def test_a_job_nobody_took_is_offered_again_at_growing_intervals(start, queue, beat):
     job = start()
     queue.clear()

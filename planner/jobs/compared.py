@@ -1,0 +1,82 @@
+"""Designs of a comparison simulated alike: the same seed and horizon draw the same requests for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from planner import charts as drawing
+from planner.accounts.models import Team, User
+from planner.accounts.selectors import scoped
+from planner.charts import codec
+from planner.core.compare import Compared, compare
+from planner.core.result import Answer, Result
+from planner.designs import compare as side_by_side
+from planner.designs import selectors as design_selectors
+from planner.designs.models import Comparison
+from planner.jobs import services
+from planner.jobs.models import Job, Purpose, State
+from planner.jobs.requests import key_of
+from planner.jobs.selectors import simulated_metrics
+
+ALIKE = ("seed", "duration_s", "requests", "workload")
+"""What has to be equal for two runs to have met the same requests."""
+
+
+def simulations_start(*, comparison: Comparison, user: User | None, **how: Any) -> list[Job]:
+    """Simulate every design of a comparison with the same seed and horizon; ``how`` as `services.simulation_start`."""
+    team = comparison.team
+    jobs = []
+    for item in comparison.items:
+        design = design_selectors.design(team, item["design"]) if "design" in item else None
+        asked = {"kind": design.kind, "spec": design.spec} if design else {"kind": item["kind"], "spec": item["spec"]}
+        jobs.append(services.simulation_start(team=team, user=user, design=design, **asked, **how))
+    return jobs
+
+
+def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | None:
+    """The newest simulations that all designs of a comparison's picture have alike; None if there are none.
+
+    ``{seed, duration_s, requests, workload, jobs: [id], metrics: [{name: group, rows: [MR]}], charts}`` with MR as in
+    `designs.compare`.
+    """
+    by_item = [_runs(item, team=team) for item in view["items"]]
+    alike = set.intersection(*(set(runs) for runs in by_item))
+    if not alike:
+        return None
+    chosen = max(alike, key=lambda key: min(runs[key].created_at for runs in by_item))
+    jobs = [runs[chosen] for runs in by_item]
+    labels = [f"{item['label']} {item['name']}" for item in view["items"]]
+    return {
+        **{name: jobs[0].request[name] for name in ALIKE},
+        "jobs": [str(job.id) for job in jobs],
+        "metrics": _metrics(jobs, labels=labels),
+        "charts": _overlays(jobs, labels=labels),
+    }
+
+
+def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Job]:
+    """Finished simulations of an item's spec, the newest of each way to run."""
+    found = scoped(Job.objects.all(), team).filter(
+        purpose=Purpose.SIMULATION, state=State.SUCCEEDED, kind=item["kind"]["slug"], request__spec=item["spec"]
+    )
+    runs = found.defer("document", "partial").order_by("created_at")[:100]
+    return {key_of(**{name: job.request[name] for name in ALIKE}): job for job in runs}
+
+
+def _metrics(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+    compared = [
+        Compared(label, job.kind, {}, Result(simulated_metrics(job), Answer("", "", cost_metric=None)))
+        for label, job in zip(labels, jobs, strict=True)
+    ]
+    groups = compare(compared).groups
+    return [{"name": name, "rows": [side_by_side.metric_row(row) for row in rows]} for name, rows in groups.items()]
+
+
+def _overlays(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+    by_name: dict[str, dict[str, Any]] = {}
+    for label, job in zip(labels, jobs, strict=True):
+        for written in (job.result or {}).get("charts", []):
+            if written.get("compare"):
+                by_name.setdefault(written["name"], {})[label] = codec.chart_from_dict(written)
+    return [codec.to_dict(drawing.overlay(found)) for found in by_name.values() if len(found) > 1]
