@@ -10,7 +10,7 @@ from planner.accounts.models import Team
 
 
 class Entry(models.Model):
-    """One catalog entry. ``payload`` is the checked content of its file (or of an import); a null team means built in."""
+    """One catalog entry. ``payload`` is the checked content of its file or of an import; no team: it is built in."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     table = models.CharField(max_length=16)

@@ -1,0 +1,210 @@
+"""Strict reader of the catalog files, and the catalog they make.
+
+`load` reads every file under ``data/`` and refuses, naming file and key, anything it does not know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from planner.catalog import names, pricing
+from planner.catalog.figure_schema import EntryContent
+from planner.catalog.schema import TABLES
+from planner.core.catalog import Engine, Gpu, Link, Llm, Price, UnknownEntry
+
+DATA = Path(__file__).resolve().parent / "data"
+CALIBRATIONS = "calibrations"
+
+
+class CatalogFileError(ValueError):
+    """A catalog file that cannot be accepted. ``problems`` are pairs of key and message."""
+
+    def __init__(self, file: str, problems: Sequence[tuple[str, str]]) -> None:
+        lines = "; ".join(f"{key}: {message}" if key else message for key, message in problems)
+        super().__init__(f"{file}: {lines}")
+        self.file, self.problems = file, tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry: its checked content, and the payload it was made from (what pages and the API show)."""
+
+    table: str
+    content: EntryContent
+    payload: Mapping[str, Any]
+
+    @property
+    def slug(self) -> str:
+        return self.content.slug
+
+
+def checked(table: str, payload: Mapping[str, Any], *, where: str) -> Record:
+    """The record of a payload; raises `CatalogFileError` that names ``where`` and each key that is wrong."""
+    try:
+        return Record(table, TABLES[table].model_validate(dict(payload)), payload)
+    except ValidationError as error:
+        problems = [(".".join(str(part) for part in each["loc"]), each["msg"]) for each in error.errors()]
+        raise CatalogFileError(where, problems) from None
+
+
+def load(folder: Path = DATA) -> FileCatalog:
+    """Read all files of a folder into a catalog; raises `CatalogFileError`."""
+    records = [record for table in TABLES for record in _read_table(folder, table)]
+    calibrations = {path.stem: _toml(path, folder) for path in sorted((folder / CALIBRATIONS).glob("*.toml"))}
+    _refuse_unknown_folders(folder)
+    catalog = FileCatalog(records, calibrations=calibrations, folder=folder)
+    _refuse_dangling_prices(catalog)
+    return catalog
+
+
+def _read_table(folder: Path, table: str) -> Iterator[Record]:
+    slugs: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for path in sorted((folder / table).rglob("*.toml")):
+        where = path.relative_to(folder).as_posix()
+        record = checked(table, _toml(path, folder), where=where)
+        if record.slug != path.stem:
+            raise CatalogFileError(where, [("slug", f"“{record.slug}” must be the name of its file, “{path.stem}”")])
+        if record.slug in slugs:
+            raise CatalogFileError(where, [("slug", f"“{record.slug}” is also in {slugs[record.slug]}")])
+        slugs[record.slug] = where
+        for name in (record.slug, *record.content.also()):
+            owner = owners.setdefault(names.key(name), record.slug)
+            if owner != record.slug:
+                raise CatalogFileError(where, [("aliases", f"“{name}” already means {owner}")])
+        yield record
+
+
+def _toml(path: Path, folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CatalogFileError(path.relative_to(folder).as_posix(), [("", str(error))]) from None
+
+
+def _refuse_unknown_folders(folder: Path) -> None:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS):
+            known = ", ".join((*TABLES, CALIBRATIONS))
+            raise CatalogFileError(path.name, [("", f"no table has this name; known are {known}")])
+
+
+def _refuse_dangling_prices(catalog: FileCatalog) -> None:
+    known = {gpu.slug for gpu in catalog.gpus()}
+    for price in catalog.prices():
+        if price.gpu not in known:
+            raise CatalogFileError(f"prices: {price.slug}", [("gpu", f"there is no GPU “{price.gpu}”")])
+
+
+class FileCatalog:
+    """The catalog of the files, or of the files and a team's entries (`with_records`). Immutable."""
+
+    def __init__(
+        self, records: Sequence[Record], *, calibrations: Mapping[str, Mapping[str, Any]], folder: Path = DATA
+    ) -> None:
+        self.folder = folder
+        self._calibrations = calibrations
+        self._tables: dict[str, dict[str, Record]] = {table: {} for table in TABLES}
+        self._index: dict[str, dict[str, str]] = {table: {} for table in TABLES}
+        for record in records:
+            self._tables[record.table][record.slug] = record
+            for name in (*record.content.also(), record.slug):
+                self._index[record.table][names.key(name)] = record.slug
+
+    def with_records(self, records: Sequence[Record]) -> FileCatalog:
+        """This catalog and further records, which win over those of the same slug or name."""
+        mine = [record for table in self._tables.values() for record in table.values()]
+        return FileCatalog([*mine, *records], calibrations=self._calibrations, folder=self.folder)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the content, whatever the order or the layout of the files."""
+        tables = {table: {slug: row.payload for slug, row in rows.items()} for table, rows in self._tables.items()}
+        content = json.dumps([tables, self._calibrations], sort_keys=True, default=str, separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @cached_property
+    def as_of(self) -> str:
+        """The newest date of any figure."""
+        return max(
+            (date for rows in self._tables.values() for row in rows.values() for date in _dates(row.payload)),
+            default="",
+        )
+
+    def records(self, table: str) -> Sequence[Record]:
+        return tuple(self._tables[table].values())
+
+    def record(self, table: str, name: str) -> Record:
+        """The record of a slug or alias; raises `UnknownEntry` with the nearest slugs."""
+        if table not in self._tables:
+            raise UnknownEntry(table=table, slug=name)
+        rows, index = self._tables[table], self._index[table]
+        slug = name if name in rows else index.get(names.key(name))
+        if slug is None:
+            raise UnknownEntry(table=table, slug=name, nearest=names.nearest(name, index))
+        return rows[slug]
+
+    @cached_property
+    def _plain(self) -> dict[str, dict[str, Any]]:
+        plain = ("gpus", "llms", "links", "engines", "prices")
+        return {table: {slug: row.content.plain() for slug, row in self._tables[table].items()} for table in plain}
+
+    def gpu(self, slug: str) -> Gpu:
+        return self._plain["gpus"][self.record("gpus", slug).slug]
+
+    def llm(self, slug: str) -> Llm:
+        return self._plain["llms"][self.record("llms", slug).slug]
+
+    def engine(self, slug: str) -> Engine:
+        return self._plain["engines"][self.record("engines", slug).slug]
+
+    def link(self, slug: str) -> Link:
+        return self._plain["links"][self.record("links", slug).slug]
+
+    def price(self, gpu: str) -> Price | None:
+        """The price to assume for a GPU (see `planner.catalog.pricing`), or None."""
+        return pricing.assumed(self.prices(), gpu=self.gpu(gpu).slug)
+
+    def gpus(self) -> Sequence[Gpu]:
+        return tuple(self._plain["gpus"].values())
+
+    def llms(self) -> Sequence[Llm]:
+        return tuple(self._plain["llms"].values())
+
+    def engines(self) -> Sequence[Engine]:
+        return tuple(self._plain["engines"].values())
+
+    def links(self) -> Sequence[Link]:
+        return tuple(self._plain["links"].values())
+
+    def prices(self) -> Sequence[Price]:
+        return tuple(self._plain["prices"].values())
+
+    def calibration(self, name: str) -> Mapping[str, Any]:
+        """The table of fitted coefficients of a name; raises `UnknownEntry`."""
+        if name not in self._calibrations:
+            index = {names.key(known): known for known in self._calibrations}
+            raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
+        return MappingProxyType(self._calibrations[name])
+
+
+def _dates(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            if key == "as_of" and isinstance(part, str):
+                yield part
+            else:
+                yield from _dates(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _dates(part)

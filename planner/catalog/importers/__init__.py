@@ -1,0 +1,15 @@
+"""Readers of what users bring: traces, and the ``config.json`` of an LLM."""
+
+from __future__ import annotations
+
+
+class ImportProblem(ValueError):  # noqa: N818 - the word of the contract: a problem, shown to the user
+    """A file or form that cannot be taken; nothing of it was kept.
+
+    ``line`` counts from 1 and is None where there are no lines; ``field`` is the column, key or input at fault.
+    """
+
+    def __init__(self, line: int | None, field: str, message: str) -> None:
+        place = f"line {line}, {field}" if line is not None else field
+        super().__init__(f"{place}: {message}" if place else message)
+        self.line, self.field, self.message = line, field, message

@@ -1,0 +1,167 @@
+"""Reads a request trace into columns: arrivals, lengths and, where the file tells, the prefix found in a cache.
+
+Only times, lengths and block hashes are looked at, and hashes are not kept: prompt text in other columns is never read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.catalog.importers import ImportProblem
+from planner.catalog.importers.prefix_blocks import cached_by_prefix
+from planner.catalog.importers.trace_file import Columns, rows_of, text_of
+
+LONGEST_TOKENS = 100_000_000
+LONGEST_S = 1e13
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Columns of a trace, sorted by arrival from 0, and what was noticed while reading."""
+
+    arrival_s: NDArray[np.float64]
+    input_tokens: NDArray[np.int64]
+    output_tokens: NDArray[np.int64]
+    cached_tokens: NDArray[np.int64] | None
+    notices: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows as they stand in the file."""
+
+    lines: list[int]
+    arrivals: list[float]
+    inputs: list[int]
+    outputs: list[int]
+    cached: list[int]
+    hashes: list[Sequence[Any]]
+    zero_input: int = 0
+    zero_output: int = 0
+
+
+def read_trace(data: bytes, *, max_bytes: int, max_unpacked_bytes: int, max_rows: int) -> Trace:
+    """Read a CSV or JSONL trace, plain or gzip; raises `ImportProblem` naming line and field.
+
+    Understood are the columns of Azure (TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake (timestamp in ms,
+    input_length, output_length, hash_ids), BurstGPT (Timestamp, Request tokens, Response tokens) and plain names.
+    A request without input or without output (BurstGPT's failures) is left out and counted.
+    """
+    columns, records = rows_of(text_of(data, max_bytes=max_bytes, max_unpacked_bytes=max_unpacked_bytes))
+    rows = _Rows([], [], [], [], [], [])
+    count = 0
+    for line, values in records:
+        count += 1
+        if count > max_rows:
+            raise ImportProblem(line, "file", f"has more than {max_rows:,} rows")
+        _take(rows, line, values, columns)
+    if not rows.arrivals:
+        raise ImportProblem(2, "file", "has no request with input and output")
+    return _trace(rows, columns=columns, count=count)
+
+
+def _take(rows: _Rows, line: int, values: list[Any], columns: Columns) -> None:
+    arrival, inputs, outputs, hashes, cached = values
+    arrival_s = _seconds(arrival, line, columns)
+    input_tokens = _tokens(inputs, line, columns.called("input_tokens"))
+    output_tokens = _tokens(outputs, line, columns.called("output_tokens"))
+    if "hash_ids" in columns.names:
+        hashes = _hashes(hashes, line)
+    cached_tokens = _tokens(cached, line, "cached_tokens") if "cached_tokens" in columns.names else 0
+    if cached_tokens > input_tokens:
+        raise ImportProblem(line, "cached_tokens", f"{cached_tokens} is above the input of {input_tokens} tokens")
+    rows.zero_input += input_tokens == 0
+    rows.zero_output += output_tokens == 0
+    if not (input_tokens and output_tokens):
+        return
+    rows.lines.append(line)
+    rows.arrivals.append(arrival_s)
+    rows.inputs.append(input_tokens)
+    rows.outputs.append(output_tokens)
+    rows.cached.append(cached_tokens)
+    if "hash_ids" in columns.names:
+        rows.hashes.append(hashes)
+
+
+def _seconds(value: Any, line: int, columns: Columns) -> float:
+    """An arrival in seconds: a number in the column's unit, or a date and time (UTC unless it says otherwise)."""
+    field = columns.called("arrival")
+    try:
+        seconds = float(value) * columns.seconds_per_unit
+    except (TypeError, ValueError):
+        seconds = _moment(value, line, field)
+    if isinstance(value, bool) or not math.isfinite(seconds) or abs(seconds) > LONGEST_S:
+        raise ImportProblem(line, field, f"“{_short(value)}” is not a time")
+    return seconds
+
+
+def _moment(value: Any, line: int, field: str) -> float:
+    try:
+        moment = dt.datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        raise ImportProblem(line, field, f"“{_short(value)}” is neither a number nor a date and time") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def _tokens(value: Any, line: int, field: str) -> int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ImportProblem(line, field, f"“{_short(value)}” is not a number of tokens") from None
+    if isinstance(value, bool) or not math.isfinite(number) or number != int(number):
+        raise ImportProblem(line, field, f"“{_short(value)}” is not a whole number of tokens")
+    if not 0 <= number <= LONGEST_TOKENS:
+        raise ImportProblem(line, field, f"{_short(value)} is not between 0 and {LONGEST_TOKENS:,}")
+    return int(number)
+
+
+def _hashes(value: Any, line: int) -> Sequence[Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = None
+    if not isinstance(value, list) or not all(isinstance(each, int | str) for each in value):
+        raise ImportProblem(line, "hash_ids", "is not a list of block hashes (numbers or texts)")
+    return value
+
+
+def _short(value: Any) -> str:
+    return str(value)[:40]
+
+
+def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
+    arrivals = np.asarray(rows.arrivals, dtype=np.float64)
+    late = int(np.count_nonzero(arrivals < np.maximum.accumulate(arrivals)))
+    order = np.argsort(arrivals, kind="stable")
+    inputs = np.asarray(rows.inputs, dtype=np.int64)[order]
+    cached: NDArray[np.int64] | None = None
+    notices: dict[str, Any] = {
+        "rows": count,
+        "zero_input_rows": rows.zero_input,
+        "zero_output_rows": rows.zero_output,
+        "out_of_order_rows": late,
+        "ignored_columns": list(columns.ignored),
+    }
+    if rows.hashes:
+        blocks = [rows.hashes[index] for index in order]
+        lines = [rows.lines[index] for index in order]
+        cached, notices["block_tokens"] = cached_by_prefix(blocks, input_tokens=inputs, lines=lines)
+    elif "cached_tokens" in columns.names:
+        cached = np.asarray(rows.cached, dtype=np.int64)[order]
+    arrivals = arrivals[order]
+    return Trace(
+        arrival_s=arrivals - arrivals[0],
+        input_tokens=inputs,
+        output_tokens=np.asarray(rows.outputs, dtype=np.int64)[order],
+        cached_tokens=cached,
+        notices=notices,
+    )
