@@ -43,13 +43,13 @@ def short(label: str) -> str:
 
 
 def _lines(charts: Mapping[str, Chart]) -> tuple[Trace, ...]:
+    """The first trace of each: a chart's own second curve would be taken for another design."""
     traces = []
     for order, (label, chart) in enumerate(charts.items()):
+        trace = chart.traces[0]
         with_band = order == 0 or len(charts) <= _MOST_BANDS
-        for index, trace in enumerate(chart.traces):
-            name = label if index == 0 else f"{short(label)} {trace.name}"
-            band = (trace.low, trace.high) if with_band else (None, None)
-            traces.append(replace(trace, name=name, order=order % 6, low=band[0], high=band[1]))
+        low, high = (trace.low, trace.high) if with_band else (None, None)
+        traces.append(replace(trace, name=label, order=order % 6, low=low, high=high))
     return tuple(traces)
 
 
@@ -72,7 +72,13 @@ def _stacked(charts: Mapping[str, Chart]) -> tuple[Trace, ...]:
     segments = {trace.name: trace for chart in charts.values() for trace in chart.traces}
     names = [row[0] for row in rows]
     return tuple(
-        Trace(name=name, x=names, y=[_segment(chart, name, category) for _, chart, category in rows], order=like.order, idle=like.idle)
+        Trace(
+            name=name,
+            x=names,
+            y=[_segment(chart, name, category) for _, chart, category in rows],
+            order=like.order,
+            idle=like.idle,
+        )
         for name, like in segments.items()
     )
 

@@ -24,7 +24,8 @@ def unit_of(axis: Axis, values: Iterable[float]) -> str:
 
 def title_of(axis: Axis, unit: str) -> str:
     """ "TTFT P99, s": label and unit; a per cent sign stands at the ticks instead."""
-    words = ", ".join(part for part in (axis.label, "" if unit == "%" else unit) if part)
+    said = unit == "%" or unit.lower() in axis.label.lower()
+    words = ", ".join(part for part in (axis.label, "" if said else unit) if part)
     return f"{words}, log scale" if axis.log and words else words
 
 
@@ -50,7 +51,12 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def _step(self, value: float) -> float:
-        return math.log10(max(value, 1e-300)) if self.log else value
+        return self.exponent(value) if self.log else value
+
+    @staticmethod
+    def exponent(value: float) -> float:
+        """The power of ten a figure is, held away from zero."""
+        return math.log10(max(value, 1e-300))
 
     def ticks(self, count: int) -> list[float]:
         if self.log:
@@ -89,20 +95,28 @@ def spread(values: Sequence[float], *, log: bool) -> tuple[float, float]:
     return (0.0, high * 2) if high > 0 else (low - _SPAN_IF_FLAT, high + _SPAN_IF_FLAT)
 
 
-def tick_texts(ticks: Sequence[float], unit: str) -> list[str]:
-    """Texts of one axis, with the same decimals and prefix throughout."""
+def tick_texts(ticks: Sequence[float], unit: str, *, log: bool = False) -> list[str]:
+    """Texts of one axis, with the same decimals and prefix throughout; on a log axis each has its own."""
     if not ticks:
         return []
+    if log:
+        return [_log_text(tick) + (f"{NBSP}%" if unit == "%" else "") for tick in ticks]
     largest = max(abs(tick) for tick in ticks)
     prefix, power = max((entry for entry in SI if largest >= 10.0 ** entry[1]), key=lambda e: e[1], default=SI[0])
     if largest < 100_000:
         prefix, power = "", 0
     shares = [tick / 10.0**power for tick in ticks]
     decimals = max((_decimals(share) for share in shares), default=0)
-    wide_range = len(shares) > 2 and shares[0] > 0 and shares[-1] / shares[0] > 500
-    texts = [(full(share) if wide_range else f"{share:,.{decimals}f}").replace("-", "−") for share in shares]
+    texts = [f"{share:,.{decimals}f}".replace("-", "−") for share in shares]
     tail = f"{NBSP}{prefix}" if prefix else (f"{NBSP}%" if unit == "%" else "")
     return [text if share == 0 and prefix else text + tail for text, share in zip(texts, shares, strict=True)]
+
+
+def _log_text(tick: float) -> str:
+    prefix, power = max((entry for entry in SI if tick >= 10.0 ** entry[1]), key=lambda e: e[1], default=SI[0])
+    if prefix and tick >= 10_000:
+        return f"{full(float(f'{tick / 10.0**power:.6g}'))}{NBSP}{prefix}"
+    return f"{tick:,.0f}" if tick >= 1 and tick == int(tick) else full(tick)
 
 
 def _decimals(value: float) -> int:

@@ -15,11 +15,16 @@ def hue(order: int) -> str:
 
 
 def number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0").replace("-0", "-0") if value else "0"
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 def points(path: Iterable[Point]) -> str:
     return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in path)
+
+
+def _look(kind: str, paint: str) -> str:
+    return (f' class="{kind}"' if kind else "") + (f" {paint}" if paint else "")
 
 
 class Canvas:
@@ -34,15 +39,27 @@ class Canvas:
         cls = f' class="{kind}"' if kind else ""
         self.parts.append(f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"{cls}>{escape(text)}</text>')
 
-    def path(self, d: str, kind: str, *, dash: str = "") -> None:
+    def path(self, d: str, kind: str, *, dash: str = "", paint: str = "") -> None:
+        """``kind`` are classes of the sheet; ``paint`` are attributes for what the sheet does not know."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
-        self.parts.append(f'<path class="{kind}"{dashes} d="{d}"/>')
+        self.parts.append(f'<path{_look(kind, paint)}{dashes} d="{d}"/>')
 
-    def rect(self, x: float, y: float, width: float, height: float, kind: str, *, radius: float = 0, title: str = "") -> None:
+    def rect(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        kind: str,
+        *,
+        radius: float = 0,
+        title: str = "",
+        paint: str = "",
+    ) -> None:
         corner = f' rx="{number(radius)}"' if radius else ""
         inside = f"><title>{escape(title)}</title></rect>" if title else "/>"
         size = f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0.5))}" height="{number(height)}"'
-        self.parts.append(f'<rect class="{kind}" {size}{corner}{inside}')
+        self.parts.append(f"<rect{_look(kind, paint)} {size}{corner}{inside}")
 
     def marker(self, x: float, y: float, order: int, *, size: float = 5.5, kind: str = "pt", title: str = "") -> None:
         cls = f"{kind} {hue(order)}"

@@ -65,7 +65,9 @@ def _words(text: str, room: float, *, bold: bool) -> list[str]:
     """Pieces a line may end after: at spaces, between CJK characters, and anywhere in a word too wide by itself."""
     pieces: list[str] = [""]
     for character in text:
-        breaks = pieces[-1] and (pieces[-1][-1] == " " or ord(character) >= _WIDE_FROM or width(pieces[-1], bold=bold) > room * 0.9)
+        breaks = pieces[-1] and (
+            pieces[-1][-1] == " " or ord(character) >= _WIDE_FROM or width(pieces[-1], bold=bold) > room * 0.9
+        )
         if breaks and character != " ":
             pieces.append(character)
         else:
