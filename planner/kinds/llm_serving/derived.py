@@ -1,0 +1,214 @@
+"""Rates of a GPU from the figures of LLM and GPU: the calibrated roofline, capped by TPOT and KV memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.core.catalog import Catalog, Gpu, Llm
+from planner.core.result import Basis
+from planner.formulas import calibration, memory, roofline
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+_BISECTIONS = 26
+_LIGHT = 0.25
+"""Share of the limit at which the straight line meets the roofline again; in between they differ by less than 2 %."""
+DRAFTED_TOKENS = 1
+"""Tokens that one MTP module drafts a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Rates with their 80 % range, and the shape of a decode step around its limit."""
+
+    prefill_tokens_per_s_per_gpu: float
+    prefill_low: float
+    prefill_high: float
+    decode_tokens_per_s_per_gpu: float
+    decode_low: float
+    decode_high: float
+    decode_batch_per_gpu: float
+    decode_fixed_s: float
+    decode_per_sequence_s: float
+    kv_read_s_per_token: float
+    decode_bound: str
+    """memory bandwidth | compute | network | launch overhead | KV capacity"""
+    tpot_in_reach: bool
+    """False when a step with one sequence a rank already takes longer than the TPOT objective."""
+    basis: Basis
+    spread: float
+
+    @property
+    def decode_fixed_share(self) -> float:
+        """Part of a step at the limit that does not grow with the batch."""
+        whole_s = self.decode_fixed_s + self.decode_per_sequence_s * self.decode_batch_per_gpu
+        return self.decode_fixed_s / whole_s
+
+
+@dataclass(frozen=True, slots=True)
+class _DecodeUnit:
+    """A decode unit whose step time per accepted token can be asked for any batch."""
+
+    made: roofline.Replica
+    gpus: int
+    context_tokens: float
+    verified: float
+    accepted: float
+
+    def step(self, per_gpu: float) -> roofline.Step:
+        return roofline.decode_step(
+            self.made,
+            batch=per_gpu * self.gpus,
+            context_tokens=self.context_tokens,
+            tokens_per_sequence=self.verified,
+        )
+
+    def tpot_s(self, per_gpu: float) -> float:
+        return self.step(per_gpu).total_s / self.accepted
+
+    def batch_at(self, tpot_s: float, *, most: float) -> float:
+        """Sequences a GPU at which a token takes ``tpot_s``, at most ``most``; 0 when even one is too slow."""
+        if self.tpot_s(most) <= tpot_s:
+            return most
+        low, high = 0.0, most
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if self.tpot_s(middle) <= tpot_s:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+def derive(
+    spec: LlmServingSpec,
+    *,
+    catalog: Catalog,
+    prefill_unit_gpus: int,
+    prefill_rank_gpus: int,
+    decode_rank_gpus: int,
+    kv_sequences_per_gpu: float,
+) -> Derived:
+    """Rates of this LLM on these GPUs; raises `MissingFigure` when the catalog lacks one."""
+    llm = catalog.llm(spec.llm)
+    decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
+    prefill_gpu = decode_gpu if spec.is_aggregated else catalog.gpu(spec.gpu)
+    table = catalog.calibration("roofline")
+    engine = catalog.engine(spec.engine).slug
+    trust = calibration.trust(
+        table,
+        llm=llm,
+        gpu=decode_gpu,
+        engine=engine,
+        precision=roofline.precision(decode_gpu, weight_dtype=spec.weight_dtype),
+    )
+    decode_made = _replica(
+        spec,
+        llm=llm,
+        gpu=decode_gpu,
+        unit_gpus=spec.decode_unit_gpus,
+        rank_gpus=decode_rank_gpus,
+        coefficients=_coefficients(spec, table=table, gpu=decode_gpu, engine=engine),
+    )
+    prefill_made = _replica(
+        spec,
+        llm=llm,
+        gpu=prefill_gpu,
+        unit_gpus=prefill_unit_gpus,
+        rank_gpus=prefill_rank_gpus,
+        coefficients=_coefficients(spec, table=table, gpu=prefill_gpu, engine=engine),
+    )
+    prefill_rate = _prefill_rate(spec, made=prefill_made, unit_gpus=prefill_unit_gpus)
+    drafts = spec.mtp == "on" and llm.mtp_layers > 0
+    unit = _DecodeUnit(
+        made=decode_made,
+        gpus=spec.decode_unit_gpus,
+        context_tokens=spec.mean_context_tokens,
+        verified=1.0 + (DRAFTED_TOKENS if drafts else 0),
+        accepted=1.0 + (spec.mtp_accepted_tokens if drafts else 0.0),
+    )
+    one_each = decode_made.layout.data_parallel / spec.decode_unit_gpus
+    most = max(kv_sequences_per_gpu, one_each)
+    batch = unit.batch_at(spec.tpot_slo_s, most=most)
+    in_reach = batch >= one_each * 0.999
+    batch = max(batch, one_each)
+    low, high = (
+        max(unit.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * one_each)
+        for factor in (1 / trust.tpot, trust.tpot)
+    )
+    at_limit, light = unit.step(batch), unit.step(_LIGHT * batch)
+    slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / unit.accepted
+    whole_s = at_limit.total_s / unit.accepted
+    fixed_s = max(whole_s - slope_s * batch, 0.02 * whole_s)
+    rate = batch / whole_s
+    return Derived(
+        prefill_tokens_per_s_per_gpu=prefill_rate,
+        prefill_low=prefill_rate / trust.throughput,
+        prefill_high=prefill_rate * trust.throughput,
+        decode_tokens_per_s_per_gpu=rate,
+        decode_low=min(rate, low / (unit.tpot_s(low) * trust.tpot)),
+        decode_high=max(rate, high / (unit.tpot_s(high) / trust.tpot)),
+        decode_batch_per_gpu=batch,
+        decode_fixed_s=fixed_s,
+        decode_per_sequence_s=(whole_s - fixed_s) / batch,
+        kv_read_s_per_token=at_limit.kv_s / unit.accepted / (batch * spec.mean_context_tokens),
+        decode_bound="KV capacity" if batch >= most else _bound(at_limit),
+        tpot_in_reach=in_reach,
+        basis="calibrated" if trust.calibrated else "extrapolated",
+        spread=trust.tpot,
+    )
+
+
+def _coefficients(spec: LlmServingSpec, *, table: Mapping[str, Any], gpu: Gpu, engine: str) -> calibration.Coefficients:
+    found = calibration.coefficients(table, gpu=gpu, engine=engine)
+    return roofline.with_overlap(found, decode=0.0, prefill=0.0) if spec.overlap == "none" else found
+
+
+def _replica(
+    spec: LlmServingSpec,
+    *,
+    llm: Llm,
+    gpu: Gpu,
+    unit_gpus: int,
+    rank_gpus: int,
+    coefficients: calibration.Coefficients,
+) -> roofline.Replica:
+    lanes = max(1, unit_gpus // rank_gpus)
+    layout = roofline.Layout(
+        gpus=lanes * rank_gpus,
+        tensor_parallel=rank_gpus,
+        data_parallel=lanes,
+        expert_parallel=lanes * rank_gpus if llm.moe else 1,
+        redundant_experts=redundant_experts(spec, llm=llm, unit_gpus=unit_gpus),
+        gpus_per_node=spec.gpus_per_node,
+    )
+    return roofline.replica(
+        llm,
+        gpu,
+        layout=layout,
+        weight_dtype=spec.weight_dtype,
+        coefficients=coefficients,
+        kv_dtype_bytes=memory.kv_dtype_bytes(spec.kv_dtype),
+    )
+
+
+def redundant_experts(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> int:
+    """Copies of busy experts: only where experts lie on several nodes is balancing worth the memory."""
+    return spec.redundant_experts if llm.moe and unit_gpus > spec.gpus_per_node else 0
+
+
+def _prefill_rate(spec: LlmServingSpec, *, made: roofline.Replica, unit_gpus: int) -> float:
+    computed = max(1.0, spec.computed_input_tokens)
+    cached = spec.input_tokens * spec.prefix_hit_rate
+    return computed / roofline.prefill(made, new_tokens=computed, cached_tokens=cached).busy_s / unit_gpus
+
+
+def _bound(step: roofline.Step) -> str:
+    """What takes the largest part of a step at the limit."""
+    parts = {
+        step.bound: step.weights_and_gemm_s + step.kv_s,
+        "network": step.communication_s,
+        "launch overhead": step.overhead_s,
+    }
+    return max(parts, key=parts.__getitem__)

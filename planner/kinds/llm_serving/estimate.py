@@ -1,0 +1,91 @@
+"""The answer of a design: one sentence, figures, findings and series."""
+
+from __future__ import annotations
+
+from planner.core.catalog import Catalog
+from planner.core.result import Answer, Result
+from planner.kinds.llm_serving.figures import metrics
+from planner.kinds.llm_serving.findings import findings, percent
+from planner.kinds.llm_serving.plan import Plan, plan
+from planner.kinds.llm_serving.series import all_series
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+FACTS = (
+    "nodes",
+    "gpus",
+    "cost_usd_per_h",
+    "cost_usd_per_month",
+    "ttft_p99_s",
+    "tpot_p99_s",
+    "decode_left_after_unit_loss",
+)
+
+
+def estimate(spec: LlmServingSpec, catalog: Catalog) -> Result:
+    """Size the fleet for its peak, check memory, links and latency, and say what binds."""
+    made = plan(spec, catalog=catalog)
+    return Result(
+        metrics=metrics(made),
+        answer=Answer(
+            metric="cost_usd_per_m_output_tokens",
+            sentence=_sentence(made),
+            note=f"at the {spec.peak_rps:,g} req/s peak, rates {spec.rate_mode}",
+            facts=FACTS,
+        ),
+        findings=findings(made),
+        series=all_series(made, catalog=catalog),
+        provenance=_provenance(made, catalog=catalog),
+    )
+
+
+def _sentence(made: Plan) -> str:
+    fleet, spec = made.fleet, made.spec
+    if spec.peak_rps <= 0 or not fleet.gpus:
+        return "**No load**: nothing is needed."
+    nodes = f"**{fleet.nodes:,} node{'' if fleet.nodes == 1 else 's'}**"
+    if made.physics.decode_memory.kv_pool_bytes <= 0:
+        return f"**No fleet of these units works**: {made.llm.name} does not fit the memory of a unit."
+    if not made.is_stable and spec.output_tokens > 0:
+        return f"{nodes} **cannot carry {spec.peak_rps:,g} req/s**: queues grow without end."
+    binding = made.binding_role or "decode"
+    role = next((role for role in fleet.roles if role.name == binding), fleet.decode)
+    room = 1 - (role.utilisation or 0.0)
+    what = "capacity" if role.name == "replica" else f"{role.name} capacity"
+    carry = "carries" if fleet.nodes == 1 else "carry"
+    return (
+        f"{nodes} {carry} the peak {_objectives(made)}, with {percent(room)} of {what} to spare; "
+        f"{role.name} binds first, on {made.bottleneck}. {_survival(made)}"
+    )
+
+
+def _objectives(made: Plan) -> str:
+    spec = made.spec
+    ttft, tpot = made.latencies.ttft_s["p99"], made.latencies.tpot_s["p99"]
+    first = ttft is not None and ttft <= spec.ttft_p99_slo_s
+    rest = tpot is None or tpot <= spec.tpot_slo_s * (1 + 1e-9)
+    if first and rest:
+        return "inside both latency objectives"
+    if not first and not rest:
+        return "but **miss both latency objectives**"
+    return "but **miss the TTFT objective**" if not first else "but **miss the TPOT objective**"
+
+
+def _survival(made: Plan) -> str:
+    lost = [role.name for role in made.fleet.roles if role.survives_one is False]
+    if not lost:
+        return "They survive the loss of any one unit."
+    names = [name if name == "replica" else f"{name} unit" for name in lost]
+    return f"They **do not survive the loss of a {' or of a '.join(names)}**."
+
+
+def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
+    spec = made.spec
+    return {
+        "catalog_digest": catalog.digest,
+        "catalog_as_of": catalog.as_of,
+        "spec_version": spec.version,
+        "rates": "stated in the spec" if spec.rate_mode == "assumed" else "calibrations/roofline.toml",
+        "llm": made.llm.source,
+        "gpu": {name: figure.source for name, figure in made.gpu.figures.items()},
+        "calibration": catalog.calibration("roofline").get("source", ""),
+    }

@@ -1,0 +1,343 @@
+"""What binds, what breaks and what to change, in sentences with this design's numbers and the price of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.core.quantities import show
+from planner.core.result import Finding, order_findings
+from planner.formulas import cost
+from planner.kinds.llm_serving.fleet import Role, bill_parts
+from planner.kinds.llm_serving.plan import Plan
+
+NEAR_SATURATION = 0.8
+ROUNDING_WORTH_A_WARNING = 0.05
+SAME_KV = 0.01
+
+
+def findings(plan: Plan) -> tuple[Finding, ...]:
+    """Errors, warnings and notes of a design; within one severity in the order written here."""
+    spec = plan.spec
+    if spec.peak_rps <= 0:
+        return order_findings([_zero_load(), *_memory(plan)])
+    found = [
+        *_memory(plan),
+        *_saturation(plan),
+        *_objectives(plan),
+        *_survival(plan),
+        *_availability(plan),
+        *_rounding(plan),
+        *_rates(plan),
+        *_inputs(plan),
+        *_binding(plan),
+    ]
+    return order_findings(found)
+
+
+def percent(share: float) -> str:
+    """Whole percents, as people say them."""
+    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
+
+
+def price(plan: Plan, *, usd_per_h: float) -> str:
+    """A bill by the hour, and by the million output tokens where there are any."""
+    per_m = cost.usd_per_million_tokens(usd_per_h, tokens_per_s=plan.output_tokens_per_s)
+    by_hour = f"${usd_per_h:,.0f}/h" if usd_per_h >= 100 else f"${usd_per_h:,.2f}/h"
+    return by_hour if per_m is None else f"{by_hour}, {show(per_m, 'USD/M')}"
+
+
+def units_of(role: Role, count: int) -> str:
+    word = "replica" if role.name == "replica" else f"{role.name} unit"
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def spare_field(role: Role) -> str:
+    return "spare_prefill_units" if role.name == "prefill" else "spare_decode_units"
+
+
+def larger(plan: Plan, *, role: Role, units: int) -> tuple[int, float]:
+    """Nodes and bill of the fleet with ``units`` of this role."""
+    more = units - role.units
+    node_share = max(1, -(-role.unit_gpus // plan.spec.gpus_per_node))
+    per_node = max(1, plan.spec.gpus_per_node // role.unit_gpus)
+    nodes = more * node_share if role.unit_gpus >= plan.spec.gpus_per_node else -(-units // per_node) - role.nodes
+    return plan.fleet.nodes + nodes, plan.fleet.usd_per_h + more * role.unit_gpus * role.price_usd_per_h
+
+
+def _zero_load() -> Finding:
+    return Finding(
+        code="no_load",
+        severity="info",
+        message="No requests: nothing is needed, and prices per token do not exist.",
+        metric="cost_usd_per_m_output_tokens",
+    )
+
+
+def _memory(plan: Plan) -> Iterator[Finding]:
+    checks = [("decode", plan.physics.decode_memory, plan.decode_gpu)]
+    if not plan.spec.is_aggregated:
+        checks.append(("prefill", plan.physics.prefill_memory, plan.gpu))
+    for name, memory, gpu in checks:
+        if memory.kv_pool_bytes <= 0:
+            usable = show(memory.visible_bytes - memory.outside_bytes, "bytes")
+            yield Finding(
+                code=f"{name}_memory_does_not_fit",
+                severity="error",
+                message=f"{plan.llm.name} does not fit a {name} unit: weights take "
+                f"{show(memory.weights_bytes, 'bytes')} of each {gpu.name}, buffers "
+                f"{show(memory.runtime_bytes, 'bytes')}, and the engine may use {usable}.",
+                metric="decode_kv_pool_bytes_per_gpu",
+                suggestion=f"Use larger {name} units, a narrower weight format or GPUs with more memory.",
+            )
+    pool = plan.physics.decode_memory.kv_pool_bytes
+    if plan.fits_kv or pool <= 0 or plan.spec.output_tokens <= 0:
+        return
+    batch = plan.physics.kv_sequences_per_gpu
+    step_s = plan.physics.decode_fixed_s + plan.physics.decode_per_sequence_s * batch
+    reachable = batch / step_s
+    yield Finding(
+        code="kv_capacity",
+        severity="error",
+        message=f"The KV cache does not fit: {plan.concurrency_at_limit:.3g} sequences of "
+        f"{plan.spec.mean_context_tokens:,.0f} tokens take {show(plan.kv_bytes_at_limit, 'bytes')} of a decode GPU, "
+        f"the pool is {show(pool, 'bytes')}: {batch:.3g} sequences. The rate of "
+        f"{plan.physics.decode_tokens_per_s_per_gpu:,.0f} tok/s a GPU is out of reach.",
+        metric="decode_kv_bytes_per_gpu",
+        suggestion=f"With the sequences that fit a GPU gives about {reachable:,.0f} tok/s; size the fleet with that.",
+        change={"decode_tokens_per_s_per_gpu": max(float(f"{reachable:.4g}"), 1e-3)}
+        if plan.spec.rate_mode == "assumed"
+        else None,
+    )
+
+
+def _saturation(plan: Plan) -> Iterator[Finding]:
+    loads = {"prefill": plan.ttft.rho, "decode": plan.decode.rho}
+    for name, rho in loads.items():
+        role = plan.fleet.decode if plan.spec.is_aggregated or name == "decode" else plan.fleet.prefill
+        stable = plan.decode.batch is not None if name == "decode" else rho < 1
+        if not stable:
+            yield Finding(
+                code=f"{name}_unstable",
+                severity="error",
+                message=f"{name.capitalize()} cannot keep up with {plan.spec.peak_rps:g} req/s: the queue grows "
+                "without end, so its latency has no value.",
+                metric="ttft_p99_s" if name == "prefill" else "tpot_p99_s",
+                suggestion="Add headroom or units.",
+                change={spare_field(role): (role.spare_units or 0) + 1},
+            )
+        elif rho > NEAR_SATURATION:
+            yield Finding(
+                code=f"{name}_near_saturation",
+                severity="warning",
+                message=f"{name.capitalize()} runs at {percent(rho)} of what it can do at any latency: small errors of "
+                "rate or demand move its latency much. Read the range, not the figure.",
+                metric="ttft_p99_s" if name == "prefill" else "tpot_p99_s",
+                suggestion="Add headroom or units.",
+            )
+
+
+def _objectives(plan: Plan) -> Iterator[Finding]:
+    spec, derived = plan.spec, plan.physics.derived
+    ttft, tpot = plan.latencies.ttft_s["p99"], plan.latencies.tpot_s["p99"]
+    if spec.rate_mode == "derived" and not derived.tpot_in_reach:
+        yield Finding(
+            code="tpot_out_of_reach",
+            severity="error",
+            message=f"A decode step with one sequence a rank already takes longer than {show(spec.tpot_slo_s, 's')}: "
+            "no fleet of these units meets the TPOT objective.",
+            metric="tpot_p99_s",
+            suggestion="Run a sequence on more GPUs, use a faster GPU, or allow a longer TPOT.",
+        )
+    if ttft is not None and ttft > spec.ttft_p99_slo_s:
+        parts = plan.ttft
+        prefill_s = parts.per_prompt_s - parts.handover_s
+        yield Finding(
+            code="ttft_slo_missed",
+            severity="error",
+            message=f"TTFT P99 is {show(ttft, 's')}, the objective {show(spec.ttft_p99_slo_s, 's')}: prefill of "
+            f"the mean prompt takes {show(prefill_s, 's')}, waiting for it {show(parts.mean_wait_s, 's')}.",
+            metric="ttft_p99_s",
+            suggestion="Run a prompt on more GPUs, raise the hit rate, or add prefill units if it is the wait.",
+        )
+    if tpot is not None and tpot > spec.tpot_slo_s * (1 + 1e-9):
+        yield Finding(
+            code="tpot_slo_missed",
+            severity="error",
+            message=f"TPOT P99 is {show(tpot, 's')}, the objective {show(spec.tpot_slo_s, 's')}: "
+            f"{plan.decode.batch or 0:.3g} sequences run on each decode GPU.",
+            metric="tpot_p99_s",
+            suggestion="Add decode units: fewer sequences a GPU make shorter steps.",
+            change={"spare_decode_units": spec.spare_decode_units + 1},
+        )
+
+
+def _survival(plan: Plan) -> Iterator[Finding]:
+    for role in plan.fleet.roles:
+        left = role.left(lost=1)
+        if left is None or role.survives_one:
+            continue
+        enough = role.needed_units + 1
+        nodes, usd_per_h = larger(plan, role=role, units=enough)
+        remaining = (role.units - 1) * role.unit_gpus
+        noun = "replica" if role.name == "replica" else f"{role.name} unit"
+        capacity = "capacity" if role.name == "replica" else f"{role.name} capacity"
+        yield Finding(
+            code=f"{role.name}_not_n_plus_1",
+            severity="error",
+            message=f"One failed {noun} leaves {percent(left)} of the {capacity} the peak needs: "
+            f"{remaining:,} of {role.needed_gpus:,.0f} GPUs.",
+            metric="prefill_left_after_unit_loss" if role.name == "prefill" else "decode_left_after_unit_loss",
+            suggestion=f"The fleet is not N+1. {units_of(role, enough)} make it so: {nodes:,} nodes, "
+            f"{price(plan, usd_per_h=usd_per_h)}.",
+            change={spare_field(role): role.spare_units + enough - role.units},
+        )
+
+
+def _availability(plan: Plan) -> Iterator[Finding]:
+    for role in plan.fleet.roles:
+        promise = plan.availability(role)
+        wanted = promise.units_for_target
+        if role.needed_gpus <= 0 or (wanted is not None and wanted <= role.units):
+            continue
+        if wanted is None:
+            yield Finding(
+                code=f"{role.name}_availability_out_of_reach",
+                severity="warning",
+                message=f"No number of units carries the peak {plan.spec.availability:.6g} of the time when a unit "
+                f"is up {percent(promise.unit)} of it.",
+                metric="peak_availability",
+            )
+            continue
+        nodes, usd_per_h = larger(plan, role=role, units=wanted)
+        yield Finding(
+            code=f"{role.name}_availability",
+            severity="warning",
+            message=f"{units_of(role, role.units)} carry the peak {100 * promise.carries_peak:.4g} % of the time; the "
+            f"objective is {100 * plan.spec.availability:.6g} %.",
+            metric="peak_availability",
+            suggestion=f"{units_of(role, wanted)} reach it: {nodes:,} nodes, {price(plan, usd_per_h=usd_per_h)}.",
+            change={spare_field(role): role.spare_units + wanted - role.units},
+        )
+
+
+def _rounding(plan: Plan) -> Iterator[Finding]:
+    bill = plan.fleet.usd_per_h
+    rounding = bill_parts(plan.fleet, headroom=plan.spec.headroom)["whole_units"]
+    if bill <= 0 or rounding < 0.005 * bill:
+        return
+    idle = ", ".join(
+        f"{max(0.0, role.sized_units * role.unit_gpus - role.needed_gpus * (1 + plan.spec.headroom)):.0f} {role.name}"
+        for role in plan.fleet.roles
+    )
+    due = plan.rps_within_headroom
+    yield Finding(
+        code="unit_rounding",
+        severity="warning" if rounding > ROUNDING_WORTH_A_WARNING * bill else "info",
+        message=f"Unit rounding costs {show(rounding, 'USD/h')}, {percent(rounding / bill)} of the bill: GPUs bought "
+        f"but not asked for: {idle}.",
+        metric="whole_units_usd_per_h",
+        suggestion=f"The price of a token falls until {due:,.0f} req/s, then jumps as the next unit is due."
+        if due is not None
+        else None,
+    )
+
+
+def _rates(plan: Plan) -> Iterator[Finding]:
+    if plan.spec.rate_mode != "assumed":
+        return
+    out = plan.output_tokens_per_s
+    low, high = plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet)
+    derived = plan.physics.derived
+    between = f" the fleet would cost {show(low, 'USD/M')}–{show(high, 'USD/M')} (80 %)" if low and high else ""
+    yield Finding(
+        code="rates_assumed",
+        severity="warning",
+        message=f"Rates are assumed. Derived from the figures of {plan.decode_gpu.name} they are "
+        f"{derived.prefill_tokens_per_s_per_gpu:,.0f} prefill and {derived.decode_tokens_per_s_per_gpu:,.0f} decode "
+        f"tok/s a GPU;{between}."
+        if between
+        else "Rates are assumed.",
+        metric="cost_usd_per_m_output_tokens",
+        suggestion="Switch Rates to Derived, or put measured rates in.",
+        change={"rate_mode": "derived"},
+    )
+
+
+def _inputs(plan: Plan) -> Iterator[Finding]:
+    spec = plan.spec
+    longest = spec.input_tokens + spec.output_tokens
+    if longest > plan.llm.max_context_tokens:
+        yield Finding(
+            code="context_too_long",
+            severity="error",
+            message=f"The mean request has {longest:,.0f} tokens; {plan.llm.name} takes "
+            f"{plan.llm.max_context_tokens:,}.",
+            suggestion="Choose an LLM with a longer context, or shorten the prompts.",
+        )
+    stated, counted = plan.physics.kv_bytes_per_token, plan.llm_kv_bytes_per_token
+    if abs(stated / counted - 1) > SAME_KV:
+        yield Finding(
+            code="kv_bytes_differ",
+            severity="warning",
+            message=f"KV cache is stated as {stated:,.0f} B a token; {plan.llm.name} with {spec.kv_dtype.upper()} "
+            f"keeps {counted:,.0f} B.",
+            metric="decode_kv_bytes_per_gpu",
+            suggestion="Leave the field empty to take the figure of the LLM.",
+            change={"kv_bytes_per_token": None},
+        )
+    if plan.power_w is None:
+        yield Finding(
+            code="power_unknown",
+            severity="info",
+            message="Power is unknown: the catalog has no board power of this GPU.",
+            metric="power_w",
+        )
+    if spec.output_tokens <= 0:
+        yield Finding(
+            code="no_output",
+            severity="info",
+            message="No output tokens: TPOT and prices per output token do not exist.",
+            metric="cost_usd_per_m_output_tokens",
+        )
+    stranded = -(-spec.decode_unit_gpus // spec.gpus_per_node) * spec.gpus_per_node - spec.decode_unit_gpus
+    if spec.decode_unit_gpus > spec.gpus_per_node and stranded:
+        yield Finding(
+            code="part_of_a_node",
+            severity="info",
+            message=f"A decode unit of {spec.decode_unit_gpus} GPUs leaves {stranded} of its last node unused; the "
+            "bill counts GPUs, not nodes.",
+            metric="nodes",
+        )
+
+
+def _binding(plan: Plan) -> Iterator[Finding]:
+    role, what = plan.binding_role, plan.bottleneck
+    if role is None or what is None:
+        return
+    share = plan.nic_share
+    if share is not None and share > plan.spec.nic_efficiency:
+        yield Finding(
+            code="handover_exceeds_network",
+            severity="error",
+            message=f"The KV hand-over takes {show(plan.transfer_bytes_per_s, 'bytes/s')}, {percent(share)} of the "
+            "prefill NICs: more than they carry.",
+            metric="kv_transfer_nic_share",
+            suggestion="Use the aggregated layout, an 8-bit KV format or faster NICs.",
+            change={"topology": "aggregated"},
+        )
+    transfer = (
+        f" Hand-over takes {show(plan.transfer_bytes_per_s, 'bytes/s')}, {percent(share)} of the prefill NICs."
+        if share is not None
+        else ""
+    )
+    pool = max(0.0, plan.physics.decode_memory.kv_pool_bytes)
+    yield Finding(
+        code="bottleneck",
+        severity="info",
+        message=f"{'The replicas bind' if role == 'replica' else f'{role.capitalize()} binds first'}, on {what}; KV "
+        f"uses {show(plan.kv_bytes_at_limit, 'bytes')} of {show(pool, 'bytes')} a decode GPU.{transfer}",
+        metric="decode_utilisation" if role != "prefill" else "prefill_utilisation",
+        suggestion=f"Longer contexts fit: up to {plan.longest_context_tokens:,.0f} tokens on average before KV binds."
+        if plan.fits_kv and plan.longest_context_tokens > plan.spec.mean_context_tokens
+        else None,
+    )
