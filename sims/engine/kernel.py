@@ -22,17 +22,20 @@ SOURCES = Path(__file__).resolve().parents[1]
 KEPT_FOLDERS = 6
 
 
-def digest() -> str:
-    """A name for the machine code these sources give with these libraries on this processor."""
+def source_digest() -> str:
+    """A name for these sources: the code part of a result's provenance."""
     state = hashlib.sha256()
     for path in sorted(SOURCES.rglob("*.py")):
         state.update(path.relative_to(SOURCES).as_posix().encode())
         state.update(path.read_bytes())
-    for library in ("numba", "numpy", "llvmlite"):
-        state.update(metadata.version(library).encode())
-    state.update(llvm.get_host_cpu_name().encode())
-    state.update(llvm.get_host_cpu_features().flatten().encode())
     return state.hexdigest()[:20]
+
+
+def digest() -> str:
+    """A name for the machine code these sources give with these libraries on this processor."""
+    versions = [metadata.version(library) for library in ("numba", "numpy", "llvmlite")]
+    processor = [llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+    return hashlib.sha256("\n".join([source_digest(), *versions, *processor]).encode()).hexdigest()[:20]
 
 
 def _writable(folder: Path) -> bool:

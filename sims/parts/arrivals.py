@@ -38,6 +38,7 @@ class Lengths:
     input_sigma: float = 0.0
     output_sigma: float = 0.0
     prefix_hit_rate: float = 0.0
+    spread_hits: bool = False
     most_tokens: int = 1_000_000
 
 
@@ -117,14 +118,14 @@ def _drawn(
     answer = lognormal_tokens(
         draws[1], count=CHUNK, mean_tokens=lengths.output_tokens, sigma=lengths.output_sigma, most_tokens=most
     )
-    share = cached_share(draws[2], count=CHUNK, mean=lengths.prefix_hit_rate)
+    share = cached_share(draws[2], count=CHUNK, mean=lengths.prefix_hit_rate, spread=lengths.spread_hits)
     return prompt, (prompt * share).astype(np.int64), answer
 
 
 def _sampled(
     table: Table, rows: NDArray[np.int64], lengths: Lengths, hits: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    share = cached_share(hits, count=len(rows), mean=lengths.prefix_hit_rate)
+    share = cached_share(hits, count=len(rows), mean=lengths.prefix_hit_rate, spread=lengths.spread_hits)
     prompt = table.input[rows]
     cached = (prompt * share).astype(np.int64) if table.cached is None else table.cached[rows]
     return prompt, cached, table.output[rows]
@@ -139,6 +140,7 @@ class Trace:
     duration_s: float | None = None
     requests: int | None = None
     prefix_hit_rate: float = 0.0
+    spread_hits: bool = False
 
     @property
     def finite(self) -> bool:
@@ -163,6 +165,6 @@ class Trace:
         count, hits = self._count(), stream(seed, name="prefix hits")
         for begin in range(0, count, CHUNK):
             rows = np.arange(begin, min(begin + CHUNK, count))
-            lengths = Lengths(1, 1, prefix_hit_rate=self.prefix_hit_rate)
+            lengths = Lengths(1, 1, prefix_hit_rate=self.prefix_hit_rate, spread_hits=self.spread_hits)
             columns = _sampled(self.table, rows, lengths, hits)
             yield _packed((self.table.at_s[rows] - self.table.at_s[0]) / self.rate_scale, *columns)

@@ -25,8 +25,13 @@ def lognormal_tokens(
     return np.clip(np.rint(lengths), 1, most_tokens).astype(np.int64)
 
 
-def cached_share(generator: np.random.Generator, *, count: int, mean: float) -> NDArray[np.float64]:
-    """The share of a prompt that is found in the cache: Beta(2·mean, 2·(1 − mean)), uniform at one half."""
-    if mean <= 0.0 or mean >= 1.0:
+def cached_share(generator: np.random.Generator, *, count: int, mean: float, spread: bool) -> NDArray[np.float64]:
+    """The share of a prompt that is found in the cache: ``mean`` for all, or Beta(2·mean, 2·(1 − mean)) if ``spread``.
+
+    Notes
+    -----
+    The beta distribution has this mean for any ``mean`` and is uniform on 0 … 1 at one half.
+    """
+    if not spread or mean <= 0.0 or mean >= 1.0:
         return np.full(count, min(1.0, max(0.0, mean)))
     return generator.beta(2 * mean, 2 * (1 - mean), count)

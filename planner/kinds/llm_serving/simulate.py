@@ -1,0 +1,314 @@
+"""The simulation of this kind: the estimator's physics as step-time coefficients, run through ``sims``.
+
+Estimate and simulation read the same `Physics`; what differs is queueing, batching and chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.core.catalog import Catalog
+from planner.core.result import Result
+from planner.core.simulation import Cancelled, Hooks, OptionDef, SimulationRequest, Simulator, Workload
+from planner.core.text import gettext_noop as _
+from planner.kinds.llm_serving import simulated
+from planner.kinds.llm_serving.fleet import Fleet, fleet_for
+from planner.kinds.llm_serving.physics import Physics, physics
+from planner.kinds.llm_serving.simulation_charts import charts
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+if TYPE_CHECKING:
+    from sims.parts.arrivals import Arrivals, Lengths, Table
+    from sims.systems.llm_serving import Config, Failure
+
+DEFAULT_DURATION_S = 600.0
+MAX_REQUESTS = 20_000_000
+BUDGET_S = 3600.0
+
+OPTIONS = (
+    OptionDef(
+        "rate_scale",
+        _("Rate, times"),
+        1.0,
+        minimum=1e-4,
+        maximum=1e4,
+        help=_("Multiplies the peak rate; a trace is replayed that many times as fast."),
+    ),
+    OptionDef(
+        "arrivals",
+        _("Arrivals"),
+        "auto",
+        choices=("auto", "trace", "poisson"),
+        help=_(
+            "Auto: the trace if one is chosen, else Poisson. Poisson with a trace draws the lengths from the trace."
+        ),
+    ),
+    OptionDef(
+        "router",
+        _("Router"),
+        "least_loaded",
+        choices=("least_loaded", "round_robin"),
+        help=_("How requests are spread over the units."),
+    ),
+    OptionDef(
+        "prefix_hits",
+        _("Prefix hits"),
+        "alike",
+        choices=("alike", "spread"),
+        help=_(
+            "Alike: every prompt finds the same share, as the estimate assumes. Spread: it varies from all to nothing."
+        ),
+    ),
+    OptionDef(
+        "warmup_s",
+        _("Warm-up"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("Cut from the measurements. Empty: five mean stays of a request, at most a quarter of the run."),
+    ),
+    OptionDef(
+        "fail_decode_unit_at_s",
+        _("Lose a decode unit at"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("The first decode unit (or replica) stops; its requests are computed again elsewhere. Empty: never."),
+    ),
+    OptionDef(
+        "rejoin_s",
+        _("It rejoins after"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("Counted from when the failure is detected. Empty: the time to rejoin of the design."),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options with their defaults filled in."""
+
+    rate_scale: float = 1.0
+    arrivals: str = "auto"
+    router: str = "least_loaded"
+    prefix_hits: str = "alike"
+    warmup_s: float | None = None
+    fail_decode_unit_at_s: float | None = None
+    rejoin_s: float | None = None
+
+
+def options(given: Mapping[str, Any]) -> Options:
+    """Check the options of a request; raises ValueError that names the option."""
+    known = {option.name: option for option in OPTIONS}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"options.{name}: there is no such option; there are {', '.join(known)}")
+        option = known[name]
+        if value in (None, ""):
+            continue
+        values[name] = _chosen(option, value) if option.choices else _number(option, value)
+    return Options(**values)
+
+
+def _chosen(option: OptionDef, value: Any) -> str:
+    if value not in option.choices:
+        raise ValueError(f"options.{option.name}: must be one of {', '.join(option.choices)}, is {value!r}")
+    return str(value)
+
+
+def _number(option: OptionDef, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    low, high = option.minimum or 0.0, option.maximum or float("inf")
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ValueError(f"options.{option.name}: must be a number from {low:g} to {high:g}, is {value!r}")
+    return number
+
+
+def config_for(
+    spec: LlmServingSpec, *, facts: Physics, decode_gpu_nic_bytes_per_s: float | None, fleet: Fleet, router: str
+) -> Config:
+    """The estimator's numbers as the simulator wants them: per unit, per sequence and per token."""
+    from sims.systems.llm_serving import Config
+
+    gpus = facts.decode_unit_gpus
+    egress_s = ingress_s = 0.0
+    if facts.nic_bytes_per_s is not None:
+        rank_gpus = facts.prefill_unit_gpus / facts.prefill_lanes
+        egress_s = facts.kv_bytes_per_token / (facts.nic_bytes_per_s * rank_gpus)
+        if decode_gpu_nic_bytes_per_s:
+            ingress_s = facts.kv_bytes_per_token / (decode_gpu_nic_bytes_per_s * gpus)
+    return Config(
+        aggregated=spec.is_aggregated,
+        prefill_units=0 if spec.is_aggregated else fleet.prefill.units,
+        decode_units=fleet.decode.units,
+        prefill_ranks=facts.prefill_lanes,
+        prefill_budget_tokens=max(1, int(facts.prefill_step_tokens)),
+        prefill_step_s=facts.prefill_step_fixed_s,
+        prefill_s_per_token=facts.prefill_token_s,
+        step_s=facts.decode_fixed_s,
+        step_s_per_sequence=facts.decode_sequence_s / gpus,
+        step_s_per_kv_token=facts.decode_kv_token_s / gpus,
+        kv_capacity_tokens=int(facts.kv_tokens_per_decode_unit),
+        egress_s_per_token=egress_s,
+        ingress_s_per_token=ingress_s,
+        hand_over_s=facts.handover_fixed_s,
+        gateway_s=facts.gateway_s,
+        router=router,
+        ttft_slo_s=spec.ttft_p99_slo_s,
+        tpot_slo_s=spec.tpot_slo_s,
+    )
+
+
+def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int) -> Arrivals:
+    """The source of requests that was asked for; raises ValueError when it is impossible or far too long."""
+    from sims.parts.arrivals import Poisson, Trace
+
+    table = None if request.workload is None else _table(request.workload)
+    if request.duration_s is not None and not 0 < request.duration_s < 1e9:
+        raise ValueError(f"duration_s: must be above 0 and below 1e9 s, is {request.duration_s:g}")
+    if request.requests is not None and not 1 <= request.requests <= MAX_REQUESTS:
+        raise ValueError(f"requests: must be from 1 to {MAX_REQUESTS:,}, is {request.requests:,}")
+    if chosen.arrivals == "trace" and table is None:
+        raise ValueError("options.arrivals: “trace” needs a workload to replay")
+    if table is not None and chosen.arrivals != "poisson":
+        return Trace(
+            table,
+            rate_scale=chosen.rate_scale,
+            duration_s=request.duration_s,
+            requests=request.requests,
+            prefix_hit_rate=spec.prefix_hit_rate,
+            spread_hits=chosen.prefix_hits == "spread",
+        )
+    duration_s = request.duration_s
+    if duration_s is None and request.requests is None:
+        duration_s = DEFAULT_DURATION_S
+    rate = spec.peak_rps * chosen.rate_scale
+    expected = rate * (duration_s or 0.0)
+    if expected > MAX_REQUESTS and request.requests is None:
+        raise ValueError(f"duration_s: {expected:,.0f} requests would arrive; the most is {MAX_REQUESTS:,}")
+    lengths = lengths_for(spec, spread_hits=chosen.prefix_hits == "spread", most_tokens=most_tokens)
+    return Poisson(rate, lengths, duration_s=duration_s, requests=request.requests, sample=table)
+
+
+def lengths_for(spec: LlmServingSpec, *, spread_hits: bool, most_tokens: int) -> Lengths:
+    """The spec's distributions of lengths."""
+    from sims.parts.arrivals import Lengths
+
+    return Lengths(
+        input_tokens=spec.input_tokens,
+        output_tokens=spec.output_tokens,
+        input_sigma=spec.input_sigma,
+        output_sigma=spec.output_sigma,
+        prefix_hit_rate=spec.prefix_hit_rate,
+        spread_hits=spread_hits,
+        most_tokens=most_tokens,
+    )
+
+
+def _table(workload: Workload) -> Table:
+    from sims.parts.arrivals import Table
+
+    at_s = np.asarray(workload.arrival_s, np.float64)
+    prompt, answer = np.asarray(workload.input_tokens, np.int64), np.asarray(workload.output_tokens, np.int64)
+    cached = None if workload.cached_tokens is None else np.asarray(workload.cached_tokens, np.int64)
+    columns = [prompt, answer] + ([] if cached is None else [cached])
+    if any(len(column) != len(at_s) for column in columns):
+        raise ValueError(f"workload {workload.name}: its columns differ in length")
+    if len(at_s) and not (np.isfinite(at_s).all() and (np.diff(at_s) >= 0).all()):
+        raise ValueError(f"workload {workload.name}: its arrivals are not sorted")
+    if any(column.min(initial=0) < 0 for column in columns):
+        raise ValueError(f"workload {workload.name}: a length is negative")
+    return Table(at_s=at_s, input=prompt, output=answer, cached=cached)
+
+
+def residence_s(spec: LlmServingSpec, *, facts: Physics, workload: Workload | None) -> float:
+    """About how long a request stays: its answer at the TPOT objective, or at the design's step if that is longer."""
+    answer = spec.output_tokens
+    if workload is not None and workload.requests:
+        answer = float(np.mean(workload.output_tokens))
+    return spec.gateway_s + answer * max(spec.tpot_slo_s, facts.decode_fixed_s)
+
+
+def failures_for(spec: LlmServingSpec, *, chosen: Options, horizon_s: float) -> list[Failure]:
+    """The unit that is lost, if one is."""
+    from sims.systems.llm_serving import Failure
+
+    at_s = chosen.fail_decode_unit_at_s
+    if at_s is None:
+        return []
+    if at_s >= horizon_s:
+        raise ValueError(f"options.fail_decode_unit_at_s: {at_s:g} s lies beyond the run of {horizon_s:g} s")
+    rejoin_s = spec.repair_h * 3600 if chosen.rejoin_s is None else chosen.rejoin_s
+    return [Failure(unit=0, at_s=at_s, rejoin_s=rejoin_s, detection_s=spec.detection_s)]
+
+
+def run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
+    """Simulate the fleet that the estimate sizes for this spec.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    ValueError
+        When an option, the duration or the workload is impossible; the message names it.
+    """
+    chosen = options(request.options)
+    if not 0 <= request.seed < 1 << 63:
+        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+    facts = physics(spec, catalog=catalog)
+    fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
+    this = simulated.Run(spec=spec, facts=facts, fleet=fleet, request=request, catalog_digest=catalog.digest)
+    if reason := simulated.nothing_to_run(this, rate=spec.peak_rps * chosen.rate_scale, arrivals=chosen.arrivals):
+        return simulated.empty(this, finding=reason)
+    hooks.progress(0.0, simulated_s=0.0, events=0)
+    from sims.engine import hooks as engine_hooks
+    from sims.systems.llm_serving import simulate, warm_up_s
+
+    decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
+    nic = decode_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency if decode_gpu.has("nic_bytes_per_s") else None
+    most_tokens = int(catalog.llm(spec.llm).max_context_tokens)
+    arrivals = arrivals_for(spec, request=request, chosen=chosen, most_tokens=most_tokens)
+    horizon_s = arrivals.horizon_s
+    stay_s = residence_s(spec, facts=facts, workload=request.workload)
+    warmup_s = warm_up_s(horizon_s=horizon_s, residence_s=stay_s) if chosen.warmup_s is None else chosen.warmup_s
+    if warmup_s >= horizon_s:
+        raise ValueError(f"options.warmup_s: {warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
+    try:
+        outcome = simulate(
+            config_for(spec, facts=facts, decode_gpu_nic_bytes_per_s=nic, fleet=fleet, router=chosen.router),
+            arrivals=arrivals,
+            seed=request.seed,
+            warmup_s=warmup_s,
+            failures=failures_for(spec, chosen=chosen, horizon_s=horizon_s),
+            hooks=hooks,
+            budget_s=BUDGET_S,
+        )
+    except engine_hooks.Cancelled:
+        raise Cancelled from None
+    return simulated.result(this, outcome=outcome)
+
+
+def warm() -> None:
+    """Compile or load the kernels, so that the first run starts at once."""
+    import sims.systems.llm_serving  # noqa: F401 - registers its kernels
+    from sims.engine import kernel
+
+    kernel.warm()
+
+
+SIMULATOR = Simulator(
+    run=run, charts=charts, options=OPTIONS, default_duration_s=DEFAULT_DURATION_S, max_requests=MAX_REQUESTS
+)

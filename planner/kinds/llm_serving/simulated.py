@@ -1,0 +1,234 @@
+"""What a simulation has shown, as metrics with intervals, findings and series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from planner.core.quantities import show
+from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
+from planner.core.simulation import SimulationRequest
+from planner.kinds.llm_serving.fleet import Fleet
+from planner.kinds.llm_serving.metrics import BY_NAME, LATENCY, LOAD
+from planner.kinds.llm_serving.physics import Physics
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+if TYPE_CHECKING:
+    from sims.engine.interval import Interval
+    from sims.systems.llm_serving import Outcome
+
+RUN = "Run"
+ONLY_SIMULATED: tuple[MetricDef, ...] = (
+    MetricDef("itl_p50_s", "ITL P50", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
+    MetricDef("itl_p90_s", "ITL P90", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
+    MetricDef("itl_p99_s", "ITL P99", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
+    MetricDef("e2e_p50_s", "Whole answer P50", "s", "lower", LATENCY),
+    MetricDef("e2e_p90_s", "Whole answer P90", "s", "lower", LATENCY),
+    MetricDef("e2e_p99_s", "Whole answer P99", "s", "lower", LATENCY),
+    MetricDef(
+        "goodput_share", "Inside both objectives", "ratio", "higher", LOAD, help="Of the requests answered or refused."
+    ),
+    MetricDef("decode_kv_used_share", "KV pool in use, decode", "ratio", "none", LOAD, help="Mean over time."),
+    MetricDef(
+        "requests_arrived",
+        "Requests arrived",
+        "requests",
+        "none",
+        RUN,
+        whole=True,
+        help="Arrived = finished + refused + in flight.",
+    ),
+    MetricDef("requests_finished", "Requests finished", "requests", "none", RUN, whole=True),
+    MetricDef("requests_rejected", "Requests refused", "requests", "lower", RUN, whole=True),
+    MetricDef("requests_in_flight", "Requests in flight at the end", "requests", "none", RUN, whole=True),
+    MetricDef("requests_restarted", "Requests computed again", "requests", "lower", RUN, whole=True),
+    MetricDef("simulated_s", "Simulated time", "s", "none", RUN),
+)
+DEFINITIONS: Mapping[str, MetricDef] = {**BY_NAME, **{definition.name: definition for definition in ONLY_SIMULATED}}
+QUANTILES = tuple((name, f"p{round(100 * q)}", q) for name in ("ttft", "tpot", "itl", "e2e") for q in (0.5, 0.9, 0.99))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was simulated."""
+
+    spec: LlmServingSpec
+    facts: Physics
+    fleet: Fleet
+    request: SimulationRequest
+    catalog_digest: str
+
+    @property
+    def objectives(self) -> Mapping[str, float]:
+        spec = self.spec
+        return {"ttft_p99_s": spec.ttft_p99_slo_s, "tpot_p50_s": spec.tpot_slo_s, "tpot_p99_s": spec.tpot_slo_s}
+
+
+def nothing_to_run(run: Run, *, rate: float, arrivals: str) -> Finding | None:
+    """Why there is nothing to simulate, if there is not."""
+    trace = run.request.workload
+    uses_trace = trace is not None and arrivals != "poisson"
+    if (trace is not None and trace.requests == 0) or (not uses_trace and rate <= 0):
+        return Finding("no_requests", "info", "No requests arrive, so there is nothing to measure.")
+    if not run.fleet.decode.units or not (run.spec.is_aggregated or run.fleet.prefill.units):
+        return Finding(
+            "no_fleet",
+            "error",
+            "The design has no units for these requests: its peak rate or one of its lengths is zero.",
+            suggestion="Set the peak rate and the lengths to those of the workload.",
+        )
+    if run.facts.kv_tokens_per_decode_unit < 1:
+        needed = run.facts.decode_memory.weights_bytes
+        return Finding(
+            "kv_does_not_fit",
+            "error",
+            f"Weights of {show(needed, 'bytes')} a GPU leave no memory for a KV cache, so no request can run.",
+            suggestion="Use larger units, narrower weights or a GPU with more memory.",
+        )
+    return None
+
+
+def empty(run: Run, *, finding: Finding) -> Result:
+    """A result without requests: counts of zero and no latencies."""
+    names = [f"{name}_{rank}_s" for name, rank, _ in QUANTILES]
+    metrics = {name: Metric(DEFINITIONS[name], None, basis="simulated") for name in [*names, "goodput_share"]}
+    for name in ("requests_arrived", "requests_finished", "requests_rejected", "requests_in_flight"):
+        metrics[name] = Metric(DEFINITIONS[name], 0.0, basis="simulated")
+    answer = Answer(metric="ttft_p99_s", sentence=f"**Nothing was simulated.** {finding.message}", cost_metric=None)
+    provenance = {"seed": run.request.seed, "catalog": run.catalog_digest}
+    return Result(metrics=metrics, answer=answer, findings=(finding,), provenance=provenance)
+
+
+def result(run: Run, *, outcome: Outcome) -> Result:
+    """The whole answer of a finished run."""
+    intervals = {f"{name}_{rank}_s": outcome.quantile(name, q=q) for name, rank, q in QUANTILES}
+    intervals["ttft_mean_s"] = outcome.share(lambda rows: rows.ttft_sum_s, of=lambda rows: rows.ttft_n)
+    intervals["goodput_share"] = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
+    metrics = {name: _measured(run, name=name, interval=interval) for name, interval in intervals.items()}
+    plain = {**_loads(run, outcome=outcome), **_counts(outcome)}
+    metrics |= {name: Metric(DEFINITIONS[name], value, basis="simulated") for name, value in plain.items()}
+    return Result(
+        metrics=metrics,
+        answer=_answer(run, outcome=outcome, metrics=metrics),
+        findings=order_findings(_findings(run, outcome=outcome, metrics=metrics, intervals=intervals)),
+        series={series.name: series for series in _series(run, outcome=outcome)},
+        provenance=_provenance(run, outcome=outcome),
+    )
+
+
+def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
+    definition, objective = DEFINITIONS[name], run.objectives.get(name)
+    if interval is None:
+        return Metric(definition, None, basis="simulated", objective=objective)
+    low = high = None
+    if interval.batches > 1:
+        low, high = max(0.0, interval.low), interval.high
+        if definition.unit == "ratio":
+            high = min(1.0, high)
+    return Metric(definition, interval.value, low=low, high=high, basis="simulated", objective=objective)
+
+
+def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
+    """Loads in the estimate's terms: work done over what the bought GPUs can do."""
+    facts, fleet, rates = run.facts, run.fleet, outcome.rates
+    if not rates:
+        return {}
+    prefill = rates["prefill_tokens_per_s"] / facts.prefill_tokens_per_s_per_gpu
+    decode = rates["output_tokens_per_s"] / facts.decode_tokens_per_s_per_gpu
+    share = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
+    kv = [sample.kv_tokens for sample in outcome.samples if sample.counters.at_s >= outcome.warmup_s]
+    loads: dict[str, float | None] = {
+        "output_tokens_per_s": rates["output_tokens_per_s"],
+        "decode_running_per_gpu": rates["running"] / fleet.decode.gpus,
+        "decode_kv_used_share": sum(kv) / len(kv) / (outcome.config.kv_capacity_tokens * fleet.decode.units)
+        if kv
+        else None,
+        "goodput_rps": share.value * rates["finished_per_s"] if share else 0.0,
+    }
+    if run.spec.is_aggregated:
+        # As in the estimate: a chunk of prefill also pays for the fixed part of the step it rides on.
+        prefill /= 1 - min(facts.decode_fixed_s / run.spec.tpot_slo_s, 0.95)
+    else:
+        loads["kv_transfer_bytes_per_s"] = rates["moved_tokens_per_s"] * facts.kv_bytes_per_token
+    prefill_gpus = fleet.decode.gpus if run.spec.is_aggregated else fleet.prefill.gpus
+    return {**loads, "prefill_utilisation": prefill / prefill_gpus, "decode_utilisation": decode / fleet.decode.gpus}
+
+
+def _counts(outcome: Outcome) -> dict[str, float | None]:
+    return {
+        "requests_arrived": float(outcome.arrived),
+        "requests_finished": float(outcome.finished),
+        "requests_rejected": float(outcome.rejected),
+        "requests_in_flight": float(outcome.in_flight),
+        "requests_restarted": float(outcome.restarted),
+        "simulated_s": outcome.simulated_s,
+    }
+
+
+def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Answer:
+    ttft, tpot = metrics["ttft_p99_s"], metrics["tpot_p99_s"]
+    good = metrics["goodput_share"].value
+    if not outcome.is_steady:
+        sentence = "**The fleet does not keep up.** Requests pile up, and latencies grow with the length of the run."
+    elif ttft.value is None:
+        sentence = "**Too short to measure.** No request was answered after the warm-up."
+    else:
+        verdict = "Both objectives are met" if ttft.met and tpot.met in (True, None) else "An objective is missed"
+        sentence = f"**{verdict}**: TTFT P99 {show(ttft.value, 's')} against {show(run.spec.ttft_p99_slo_s, 's')}"
+        if tpot.value is not None:
+            sentence += f", TPOT P99 {show(tpot.value, 's')} against {show(run.spec.tpot_slo_s, 's')}"
+        sentence += f"; {show(good, 'ratio')} of the requests are inside both." if good is not None else "."
+    note = (
+        f"{outcome.finished:,} requests over {show(outcome.simulated_s, 's')}; the first {show(outcome.warmup_s, 's')} "
+        "are warm-up and not counted."
+    )
+    facts = ("tpot_p99_s", "goodput_share", "output_tokens_per_s")
+    return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
+
+
+def _findings(
+    run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric], intervals: Mapping[str, Interval | None]
+) -> Sequence[Finding]:
+    from planner.kinds.llm_serving import simulated_findings as write
+
+    return [
+        *write.not_steady(run, outcome=outcome),
+        *write.cut_short(outcome),
+        *write.missed(metrics, steady=outcome.is_steady),
+        *write.refused(outcome),
+        *write.unreliable(intervals),
+        *write.other_workload(run, outcome=outcome),
+        *write.unit_lost(outcome),
+    ]
+
+
+def _series(run: Run, *, outcome: Outcome) -> Sequence[Series]:
+    from planner.kinds.llm_serving import simulated_series as tables
+
+    return [
+        tables.cdf(outcome, name="ttft", label="TTFT"),
+        tables.cdf(outcome, name="tpot", label="TPOT"),
+        tables.timeline(outcome, gpus=run.fleet.prefill.gpus or run.fleet.decode.gpus, facts=run.facts),
+    ]
+
+
+def _provenance(run: Run, *, outcome: Outcome) -> dict[str, Any]:
+    from sims.engine import kernel
+
+    workload = run.request.workload
+    return {
+        "seed": run.request.seed,
+        "engine": f"sims with numba {metadata.version('numba')}, numpy {metadata.version('numpy')}",
+        "code": kernel.source_digest(),
+        "catalog": run.catalog_digest,
+        "workload": None if workload is None else workload.name,
+        "workload_source": None if workload is None else workload.source,
+        "options": dict(run.request.options),
+        "warmup_s": outcome.warmup_s,
+        "horizon_s": outcome.horizon_s,
+        "events": outcome.events,
+        "ending": outcome.ending,
+        "interval": "95 %, 16 batches",
+    }

@@ -1,0 +1,125 @@
+"""What a simulation tells in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.core.quantities import show
+from planner.core.result import Finding, Metric
+
+if TYPE_CHECKING:
+    from planner.kinds.llm_serving.simulated import Run
+    from sims.engine.interval import Interval
+    from sims.systems.llm_serving import Outcome
+
+ALIKE = 0.1
+"""A trace within a tenth of the design's rate and lengths is the same workload."""
+
+
+def not_steady(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
+    """The fleet fell behind."""
+    if outcome.is_steady:
+        return []
+    inside = [sample.in_flight for sample in outcome.samples] or [outcome.in_flight]
+    message = (
+        f"The system did not reach a steady state: {inside[-1]:,} requests were in it at the end, after "
+        f"{inside[len(inside) // 3]:,} at one third; {outcome.arrived:,} arrived. "
+        "Latencies of this run are lower bounds."
+    )
+    spare = max(1, run.fleet.decode.spare_units + 1)
+    prefill_bound = bool(outcome.samples) and outcome.samples[-1].queued > outcome.samples[-1].waiting
+    field = "spare_prefill_units" if prefill_bound and not run.spec.is_aggregated else "spare_decode_units"
+    if field == "spare_prefill_units":
+        spare = run.fleet.prefill.spare_units + 1
+    pool = "prefill" if field == "spare_prefill_units" else "decode"
+    suggestion = f"One more {pool} unit, and simulate again."
+    return [Finding("not_steady", "error", message, "ttft_p99_s", suggestion, {field: spare})]
+
+
+def cut_short(outcome: Outcome) -> Sequence[Finding]:
+    """The run ended before its time."""
+    if outcome.ending == "budget":
+        reached = f"{show(outcome.simulated_s, 's')} of {show(outcome.horizon_s, 's')}"
+        text = f"The run was cut at {reached}: its computing time was up."
+        return [Finding("cut_short", "warning", text)]
+    if outcome.ending == "full":
+        many = f"{outcome.in_flight:,} requests in flight"
+        text = f"The run was cut at {show(outcome.simulated_s, 's')}: {many} are more than it keeps."
+        return [Finding("cut_short", "warning", text)]
+    if outcome.in_flight and outcome.simulated_s > outcome.horizon_s:
+        text = f"{outcome.in_flight:,} requests were still unfinished long after the last arrival."
+        return [Finding("cut_short", "warning", text)]
+    return []
+
+
+def missed(metrics: Mapping[str, Metric], *, steady: bool) -> Sequence[Finding]:
+    """Objectives that the simulation does not meet."""
+    found = []
+    for name in ("ttft_p99_s", "tpot_p99_s"):
+        metric = metrics[name]
+        if metric.met is False and metric.value is not None:
+            over = "" if steady else " and still growing"
+            limit = show(metric.objective, "s")
+            text = f"{metric.definition.label} is {show(metric.value, 's')}{over}; the objective is {limit}."
+            found.append(Finding(f"{name.removesuffix('_p99_s')}_objective_missed", "warning", text, name))
+    return found
+
+
+def refused(outcome: Outcome) -> Sequence[Finding]:
+    """Requests that no unit can hold."""
+    if not outcome.rejected:
+        return []
+    text = (
+        f"{outcome.rejected:,} requests need more KV than a unit has ({outcome.config.kv_capacity_tokens:,} tokens); "
+        "they were refused once and not tried again."
+    )
+    return [Finding("too_long_refused", "warning", text, "requests_rejected")]
+
+
+def unreliable(intervals: Mapping[str, Interval | None]) -> Sequence[Finding]:
+    """Intervals that say less than they seem to."""
+    doubtful = {name: interval for name, interval in intervals.items() if interval is not None and interval.unreliable}
+    if not doubtful:
+        return []
+    reasons = sorted({interval.reason for interval in doubtful.values()})
+    names = ", ".join(sorted(name.removesuffix("_s").replace("_", " ") for name in doubtful))
+    text = f"The intervals of {names} are unreliable: {'; '.join(reasons)}."
+    return [Finding("interval_unreliable", "info", text, suggestion="Simulate a longer time.")]
+
+
+def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
+    """The trace is not what the design was sized for, so the estimate beside it answers another question."""
+    trace, spec = run.request.workload, run.spec
+    if trace is None or not outcome.arrived:
+        return []
+    came = (outcome.arrived / outcome.horizon_s, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
+    sized = (spec.peak_rps, spec.input_tokens, spec.output_tokens)
+    if all(abs(a - b) <= ALIKE * b for a, b in zip(came, sized, strict=True)):
+        return []
+    brought, asked = (
+        f"{show(rate, 'req/s')} of {prompt:,.0f} input and {answer:,.0f} output tokens"
+        for rate, prompt, answer in (came, sized)
+    )
+    text = f"The run brought {brought} on average; the design, and the estimate beside it, are for {asked}."
+    return [Finding("workload_differs", "info", text)]
+
+
+def unit_lost(outcome: Outcome) -> Sequence[Finding]:
+    """What the loss of a unit did to the requests in it and to TTFT."""
+    if not outcome.restarted:
+        return []
+    counters = [sample.counters for sample in outcome.samples]
+    means = [
+        (b.ttft_sum_s - a.ttft_sum_s) / (b.first_tokens - a.first_tokens)
+        for a, b in pairwise(counters)
+        if b.first_tokens > a.first_tokens
+    ]
+    text = f"{outcome.restarted:,} requests lost their unit and were computed again from prompt and answer so far."
+    if means:
+        usual, worst = float(np.median(means)), max(means)
+        text += f" Mean TTFT rose from {show(usual, 's')} to {show(worst, 's')} in the worst interval."
+    return [Finding("unit_lost", "info", text, "requests_restarted")]
