@@ -91,3 +91,5 @@ class Simulator:
     options: tuple[OptionDef, ...] = ()
     default_duration_s: float = 600.0
     max_requests: int = 20_000_000
+    warm: Callable[[], None] | None = None
+    """Makes the first run of a process start at once (compiles or loads what it needs)."""

@@ -5,20 +5,18 @@ Estimate and simulation read the same `Physics`; what differs is queueing, batch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
-from planner.core.simulation import Cancelled, Hooks, OptionDef, SimulationRequest, Simulator, Workload
-from planner.core.text import gettext_noop as _
+from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
+from planner.kinds.llm_serving.simulation_options import OPTIONS, Options, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
@@ -28,113 +26,6 @@ if TYPE_CHECKING:
 DEFAULT_DURATION_S = 600.0
 MAX_REQUESTS = 20_000_000
 BUDGET_S = 3600.0
-
-OPTIONS = (
-    OptionDef(
-        "rate_scale",
-        _("Rate, times"),
-        1.0,
-        minimum=1e-4,
-        maximum=1e4,
-        help=_("Multiplies the peak rate; a trace is replayed that many times as fast."),
-    ),
-    OptionDef(
-        "arrivals",
-        _("Arrivals"),
-        "auto",
-        choices=("auto", "trace", "poisson"),
-        help=_(
-            "Auto: the trace if one is chosen, else Poisson. Poisson with a trace draws the lengths from the trace."
-        ),
-    ),
-    OptionDef(
-        "router",
-        _("Router"),
-        "least_loaded",
-        choices=("least_loaded", "round_robin"),
-        help=_("How requests are spread over the units."),
-    ),
-    OptionDef(
-        "prefix_hits",
-        _("Prefix hits"),
-        "alike",
-        choices=("alike", "spread"),
-        help=_(
-            "Alike: every prompt finds the same share, as the estimate assumes. Spread: it varies from all to nothing."
-        ),
-    ),
-    OptionDef(
-        "warmup_s",
-        _("Warm-up"),
-        None,
-        unit="s",
-        minimum=0.0,
-        maximum=1e7,
-        help=_("Cut from the measurements. Empty: five mean stays of a request, at most a quarter of the run."),
-    ),
-    OptionDef(
-        "fail_decode_unit_at_s",
-        _("Lose a decode unit at"),
-        None,
-        unit="s",
-        minimum=0.0,
-        maximum=1e7,
-        help=_("The first decode unit (or replica) stops; its requests are computed again elsewhere. Empty: never."),
-    ),
-    OptionDef(
-        "rejoin_s",
-        _("It rejoins after"),
-        None,
-        unit="s",
-        minimum=0.0,
-        maximum=1e7,
-        help=_("Counted from when the failure is detected. Empty: the time to rejoin of the design."),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options with their defaults filled in."""
-
-    rate_scale: float = 1.0
-    arrivals: str = "auto"
-    router: str = "least_loaded"
-    prefix_hits: str = "alike"
-    warmup_s: float | None = None
-    fail_decode_unit_at_s: float | None = None
-    rejoin_s: float | None = None
-
-
-def options(given: Mapping[str, Any]) -> Options:
-    """Check the options of a request; raises ValueError that names the option."""
-    known = {option.name: option for option in OPTIONS}
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in known:
-            raise ValueError(f"options.{name}: there is no such option; there are {', '.join(known)}")
-        option = known[name]
-        if value in (None, ""):
-            continue
-        values[name] = _chosen(option, value) if option.choices else _number(option, value)
-    return Options(**values)
-
-
-def _chosen(option: OptionDef, value: Any) -> str:
-    if value not in option.choices:
-        raise ValueError(f"options.{option.name}: must be one of {', '.join(option.choices)}, is {value!r}")
-    return str(value)
-
-
-def _number(option: OptionDef, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    low, high = option.minimum or 0.0, option.maximum or float("inf")
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"options.{option.name}: must be a number from {low:g} to {high:g}, is {value!r}")
-    return number
 
 
 def config_for(
@@ -310,5 +201,10 @@ def warm() -> None:
 
 
 SIMULATOR = Simulator(
-    run=run, charts=charts, options=OPTIONS, default_duration_s=DEFAULT_DURATION_S, max_requests=MAX_REQUESTS
+    run=run,
+    charts=charts,
+    options=OPTIONS,
+    default_duration_s=DEFAULT_DURATION_S,
+    max_requests=MAX_REQUESTS,
+    warm=warm,
 )

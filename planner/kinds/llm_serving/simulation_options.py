@@ -1,0 +1,117 @@
+"""The options of this kind's simulation: how they are shown, checked and defaulted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.core.simulation import OptionDef
+from planner.core.text import gettext_noop as _
+
+OPTIONS = (
+    OptionDef(
+        "rate_scale",
+        _("Rate, times"),
+        1.0,
+        minimum=1e-4,
+        maximum=1e4,
+        help=_("Multiplies the peak rate; a trace is replayed that many times as fast."),
+    ),
+    OptionDef(
+        "arrivals",
+        _("Arrivals"),
+        "auto",
+        choices=("auto", "trace", "poisson"),
+        help=_(
+            "Auto: the trace if one is chosen, else Poisson. Poisson with a trace draws the lengths from the trace."
+        ),
+    ),
+    OptionDef(
+        "router",
+        _("Router"),
+        "least_loaded",
+        choices=("least_loaded", "round_robin"),
+        help=_("How requests are spread over the units."),
+    ),
+    OptionDef(
+        "prefix_hits",
+        _("Prefix hits"),
+        "alike",
+        choices=("alike", "spread"),
+        help=_(
+            "Alike: every prompt finds the same share, as the estimate assumes. Spread: it varies from all to nothing."
+        ),
+    ),
+    OptionDef(
+        "warmup_s",
+        _("Warm-up"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("Cut from the measurements. Empty: five mean stays of a request, at most a quarter of the run."),
+    ),
+    OptionDef(
+        "fail_decode_unit_at_s",
+        _("Lose a decode unit at"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("The first decode unit (or replica) stops; its requests are computed again elsewhere. Empty: never."),
+    ),
+    OptionDef(
+        "rejoin_s",
+        _("It rejoins after"),
+        None,
+        unit="s",
+        minimum=0.0,
+        maximum=1e7,
+        help=_("Counted from when the failure is detected. Empty: the time to rejoin of the design."),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options with their defaults filled in."""
+
+    rate_scale: float = 1.0
+    arrivals: str = "auto"
+    router: str = "least_loaded"
+    prefix_hits: str = "alike"
+    warmup_s: float | None = None
+    fail_decode_unit_at_s: float | None = None
+    rejoin_s: float | None = None
+
+
+def options(given: Mapping[str, Any]) -> Options:
+    """Check the options of a request; raises ValueError that names the option."""
+    known = {option.name: option for option in OPTIONS}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"options.{name}: there is no such option; there are {', '.join(known)}")
+        option = known[name]
+        if value in (None, ""):
+            continue
+        values[name] = _chosen(option, value) if option.choices else _number(option, value)
+    return Options(**values)
+
+
+def _chosen(option: OptionDef, value: Any) -> str:
+    if value not in option.choices:
+        raise ValueError(f"options.{option.name}: must be one of {', '.join(option.choices)}, is {value!r}")
+    return str(value)
+
+
+def _number(option: OptionDef, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    low, high = option.minimum or 0.0, option.maximum or float("inf")
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ValueError(f"options.{option.name}: must be a number from {low:g} to {high:g}, is {value!r}")
+    return number
