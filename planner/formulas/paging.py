@@ -26,6 +26,8 @@ class Pool:
     window: int = 0
     in_flight_tokens: int = 0
     state_blocks: int = 0
+    most_requests: float = math.inf
+    """Requests whose recurrent states fit, where those have a pool of their own."""
 
     def blocks_of(self, tokens: float) -> int:
         """Blocks a request of this length takes."""
@@ -37,10 +39,12 @@ class Pool:
 
     def requests(self, tokens: float) -> float:
         """Requests of this length that fit at once."""
-        return self.blocks / self.blocks_of(tokens)
+        return min(self.blocks / self.blocks_of(tokens), max(self.most_requests, 0.0))
 
     def longest_request(self, *, limit: int) -> int:
         """Longest request that fits, up to ``limit`` [tokens]."""
+        if self.most_requests < 1:
+            return 0
         if self.blocks_of(limit) <= self.blocks:
             return limit
         low, high = 0, limit
@@ -119,4 +123,41 @@ def grouped_pool(
         window=llm.sliding.window if llm.sliding else 0,
         in_flight_tokens=in_flight_tokens,
         state_blocks=2 * math.ceil(states / size) if states else 0,
+    )
+
+
+def two_pools(
+    llm: Llm,
+    *,
+    pool_bytes: float,
+    block_size: int,
+    layer_token_bytes: float,
+    state_bytes: float,
+    window_ratio: float,
+    state_ratio: float,
+) -> Pool:
+    """A pool for full layers beside a smaller one for windows, and a share for recurrent states, as SGLang cuts it.
+
+    Parameters
+    ----------
+    llm : architecture
+    pool_bytes : all of it on the rank [bytes]
+    block_size : tokens of a block
+    layer_token_bytes : cache of a token in one layer on the rank [bytes]
+    state_bytes : recurrent state of a request on the rank [bytes]
+    window_ratio : tokens of the window pool for a token of the full pool
+    state_ratio : r of the states' share r/(1 + r)
+
+    Notes
+    -----
+    ``full tokens = bytes / (full cell + ratio · window cell)``; requests are also limited by the states that fit.
+    """
+    window_layers = llm.sliding.layers if llm.sliding else 0
+    share = state_ratio / (1.0 + state_ratio) if llm.linear else 0.0
+    cell = (attention.full_layers(llm) + window_ratio * window_layers) * layer_token_bytes
+    return Pool(
+        blocks=max(math.floor(pool_bytes * (1.0 - share) / (cell * block_size)), 0),
+        block_size=block_size,
+        full_groups=1,
+        most_requests=pool_bytes * share / state_bytes if llm.linear and state_bytes else math.inf,
     )

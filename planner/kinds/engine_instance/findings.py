@@ -1,0 +1,248 @@
+"""Sentences about a replica: why it does not start, what binds, what was assumed, and the change that answers it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planner.core.catalog import Catalog
+from planner.core.quantities import show
+from planner.core.result import Finding, Metric
+from planner.formulas import serving
+from planner.kinds.engine_instance import fit as fits
+from planner.kinds.engine_instance import remarks, search
+from planner.kinds.engine_instance.load import Operation
+from planner.kinds.engine_instance.plan import Plan
+
+_NEAR_SATURATION = 0.8
+
+
+def request_fits(plan: Plan, fitted: fits.Fit) -> bool:
+    """Whether a request of the workload is short enough for the limit and the pool."""
+    return _request_tokens(plan) <= min(plan.max_model_len, fitted.longest_request)
+
+
+def _request_tokens(plan: Plan) -> int:
+    return math.ceil(plan.spec.input_tokens + plan.spec.output_tokens)
+
+
+def findings(
+    plan: Plan, fitted: fits.Fit, ready: Operation | None, point: serving.Point | None, catalog: Catalog
+) -> list[Finding]:
+    """All findings of a design, in the order they come to mind; the caller ranks them."""
+    found: list[Finding] = []
+    if not fitted.starts:
+        found.append(_does_not_start(plan, fitted))
+        found += _alternatives(plan, catalog)
+    elif not request_fits(plan, fitted):
+        found.append(_request_too_long(plan, fitted))
+    if ready is not None:
+        found += _load(plan, ready, point)
+    found += remarks.placement(plan)
+    found += remarks.honesty(plan, fitted, point)
+    return found
+
+
+def sentence(plan: Plan, metrics: Mapping[str, Metric], fitted: fits.Fit, point: serving.Point | None) -> str:
+    """The answer in one or two sentences."""
+    if not fitted.starts:
+        return f"**It does not start.** {_reason(plan, fitted)}"
+    terms = fitted.tight.terms
+    room = (
+        f"**It fits**: {show(terms.weights, 'bytes')} of weights on each GPU leave {show(terms.kv_pool, 'bytes')} "
+        f"of KV cache, {show(metrics['kv_pool_tokens'].value, 'tokens')}."
+    )
+    if not request_fits(plan, fitted):
+        return f"{room} A request of {_request_tokens(plan):,} tokens is too long for it."
+    if point is None:
+        return f"{room} Requests come faster than it can serve them."
+    speed = "" if point.tpot_s is None else f" at {show(point.tpot_s, 's')} a token each"
+    per_gpu = show(metrics["output_tokens_per_s_per_gpu"].value, "tok/s")
+    return f"{room} {show(point.running)} requests run at once{speed}; a GPU makes {per_gpu}."
+
+
+def _reason(plan: Plan, fitted: fits.Fit) -> str:
+    terms, layout = fitted.tight.terms, plan.layout
+    match fitted.problem:
+        case "tensor_parallel_splits_heads":
+            return f"{plan.llm.heads} attention heads cannot be shared evenly by {layout.tensor_parallel} ranks."
+        case "more_stages_than_layers":
+            return f"{layout.pipeline_parallel} pipeline stages are more than the {plan.llm.layers} layers."
+        case "expert_parallel_does_not_divide":
+            return f"{layout.expert_parallel} expert ranks do not divide the {layout.stage_gpus} GPUs of a stage."
+        case "context_parallel_does_not_divide":
+            return f"{layout.context_parallel} context ranks do not divide {layout.tensor_parallel} tensor ranks."
+        case "longest_request_does_not_fit":
+            return (
+                f"{plan.engine_name} wants room for one request of {plan.max_model_len:,} tokens; "
+                f"the pool of {show(terms.kv_pool, 'bytes')} holds {fitted.longest_request:,}."
+            )
+        case "no_room_for_cache":
+            return f"The {show(terms.kv_pool, 'bytes')} left for the KV cache do not hold one request."
+    short = show(-terms.kv_pool, "bytes")
+    return (
+        f"Weights of {show(terms.weights, 'bytes')} and what the engine needs beside them exceed the budget of "
+        f"{show(terms.budget, 'bytes')} a GPU by {short}."
+    )
+
+
+def _does_not_start(plan: Plan, fitted: fits.Fit) -> Finding:
+    change: dict[str, Any] | None = None
+    suggestion = None
+    if fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= _request_tokens(plan):
+        change = {"max_model_len": fitted.longest_request}
+        suggestion = f"Limit requests to {fitted.longest_request:,} tokens."
+    return Finding(
+        code=fitted.problem,
+        severity="error",
+        message=f"{plan.engine_name} does not start. {_reason(plan, fitted)}",
+        metric="fits",
+        suggestion=suggestion,
+        change=change,
+    )
+
+
+def placed(gpus: int, **more: Any) -> dict[str, Any]:
+    """The change that puts the replica on so many GPUs by tensor parallelism alone."""
+    alone = {
+        "pipeline_parallel": None,
+        "data_parallel_attention": None,
+        "expert_parallel": None,
+        "context_parallel": None,
+    }
+    return {"gpus": gpus, "tensor_parallel": gpus, **alone, **more}
+
+
+def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
+    gpus = search.smallest(plan)
+    if gpus is not None and gpus != plan.layout.gpus:
+        price = "" if plan.price_usd_per_h is None else f", {show(gpus * plan.price_usd_per_h, 'USD/h')}"
+        yield Finding(
+            code="smallest_replica",
+            severity="info",
+            message=f"{show(gpus, 'GPUs')} of {plan.gpu.name} are the fewest on which it starts.",
+            metric="smallest_gpus",
+            suggestion=f"{show(gpus, 'GPUs')} by tensor parallelism{price}.",
+            change=placed(gpus),
+        )
+    best = search.cheapest(plan, catalog)
+    if best is None or (best.gpu.slug == plan.gpu.slug and best.gpus == gpus):
+        return
+    price = show(best.usd_per_h, "USD/h")
+    yield Finding(
+        code="cheapest_replica",
+        severity="info",
+        message=f"The cheapest that starts is {best.gpus} × {best.gpu.name} at {price}.",
+        suggestion=f"{best.gpus} × {best.gpu.name}, {price}.",
+        change=placed(best.gpus, gpu=best.gpu.slug, gpu_price_usd_per_h=None),
+    )
+
+
+def _request_too_long(plan: Plan, fitted: fits.Fit) -> Finding:
+    tokens = _request_tokens(plan)
+    fits_pool = tokens <= fitted.longest_request
+    limit = (
+        f"the limit of {plan.max_model_len:,}" if fits_pool else f"the {fitted.longest_request:,} that the pool holds"
+    )
+    return Finding(
+        code="request_too_long",
+        severity="error",
+        message=f"A request of {tokens:,} tokens is longer than {limit}: no latency or rate exists.",
+        metric="longest_request_tokens",
+        suggestion=f"Allow {tokens:,} tokens." if fits_pool else None,
+        change={"max_model_len": tokens} if fits_pool else None,
+    )
+
+
+def _load(plan: Plan, ready: Operation, point: serving.Point | None) -> Iterator[Finding]:
+    if point is None:
+        yield _unstable(plan, ready)
+        return
+    yield from _objectives(plan, ready, point)
+    rate = plan.spec.rate_rps
+    if rate is not None and rate > _NEAR_SATURATION * ready.max_rate_rps:
+        yield Finding(
+            code="near_saturation",
+            severity="warning",
+            message=(
+                f"{show(rate, 'req/s')} are {show(rate / ready.max_rate_rps, 'ratio')} of the "
+                f"{show(ready.max_rate_rps, 'req/s')} it can serve: waits grow steeply, take the ranges."
+            ),
+            metric="max_request_rate_rps",
+        )
+    if rate is None and plan.concurrency > ready.capacity:
+        yield _capacity_binds(plan, ready)
+
+
+def _unstable(plan: Plan, ready: Operation) -> Finding:
+    limit = _NEAR_SATURATION * ready.max_rate_rps
+    copies = math.ceil((plan.spec.rate_rps or 0.0) / limit)
+    return Finding(
+        code="unstable",
+        severity="error",
+        message=(
+            f"{show(plan.spec.rate_rps, 'req/s')} are more than the {show(ready.max_rate_rps, 'req/s')} one replica "
+            f"can serve: queues grow without end, so no latency exists. {copies} replicas would carry it."
+        ),
+        metric="max_request_rate_rps",
+        suggestion=f"Give one replica {show(limit, 'req/s')}, 80 % of what it can serve.",
+        change={"rate_rps": limit, "concurrency": None},
+    )
+
+
+def _capacity_binds(plan: Plan, ready: Operation) -> Finding:
+    by_engine = plan.layout.data_parallel * plan.max_num_seqs <= ready.capacity
+    what = f"the engine's limit of {plan.max_num_seqs:,}" if by_engine else "the KV pool"
+    wider = not by_engine and plan.kv_dtype_bytes > 1
+    return Finding(
+        code="requests_wait_for_a_place",
+        severity="warning",
+        message=(
+            f"{show(plan.concurrency)} requests are in the system, but {what} lets {show(ready.capacity)} run: "
+            "the rest wait before their first token."
+        ),
+        metric="running_requests",
+        suggestion="An FP8 cache holds twice the tokens." if wider else None,
+        change={"kv_dtype": "fp8"} if wider else None,
+    )
+
+
+def _meets(plan: Plan, point: serving.Point) -> bool:
+    ttft, tpot = plan.spec.ttft_p99_slo_s, plan.spec.tpot_slo_s
+    tpot_p99 = point.tpot_quantile_s(0.99)
+    fast = tpot is None or tpot_p99 is None or tpot_p99 <= tpot
+    return fast and (ttft is None or point.ttft_quantile_s(0.99) <= ttft)
+
+
+def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[Finding]:
+    if _meets(plan, point):
+        return
+    spec, tpot = plan.spec, point.tpot_quantile_s(0.99)
+    missed = []
+    if spec.ttft_p99_slo_s is not None and point.ttft_quantile_s(0.99) > spec.ttft_p99_slo_s:
+        missed.append(("ttft_p99_s", "TTFT P99", point.ttft_quantile_s(0.99), spec.ttft_p99_slo_s))
+    if spec.tpot_slo_s is not None and tpot is not None and tpot > spec.tpot_slo_s:
+        missed.append(("tpot_p99_s", "TPOT P99", tpot, spec.tpot_slo_s))
+    words, change = _inside_objectives(plan, ready)
+    for metric, label, value, objective in missed:
+        yield Finding(
+            code=f"{metric.removesuffix('_s')}_missed",
+            severity="warning",
+            message=f"{label} is {show(value, 's')}, above the {show(objective, 's')} asked for. {words}",
+            metric=metric,
+            suggestion=words if change else None,
+            change=change,
+        )
+
+
+def _inside_objectives(plan: Plan, ready: Operation) -> tuple[str, dict[str, Any] | None]:
+    if plan.spec.rate_rps is not None:
+        rate = search.largest_rate_rps(ready, meets=lambda point: _meets(plan, point))
+        if not rate:
+            return "No rate meets the objectives on this replica.", None
+        return f"Up to {show(rate, 'req/s')} both objectives hold.", {"rate_rps": rate, "concurrency": None}
+    most = search.largest_concurrency(ready, meets=lambda point: _meets(plan, point))
+    if most is None:
+        return "Not even one request alone meets the objectives on this replica.", None
+    return f"Up to {most:,} requests at once both objectives hold.", {"concurrency": float(most), "rate_rps": None}

@@ -1,0 +1,142 @@
+"""The replica at its load and along the curve of concurrency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.core.result import Column, Series
+from planner.formulas import cost, roofline, serving
+from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
+from planner.kinds.engine_instance.plan import Plan
+
+_LAST_CONCURRENCY = 65536
+_CURVE = (
+    "ttft_mean_s",
+    "ttft_p50_s",
+    "ttft_p99_s",
+    "tpot_mean_s",
+    "tpot_p50_s",
+    "tpot_p99_s",
+    "itl_p99_s",
+    "e2e_mean_s",
+    "running_requests",
+    *RATE_NAMES,
+    *(f"{name}_per_gpu" for name in RATE_NAMES),
+    "cost_usd_per_m_output_tokens",
+    "cost_usd_per_m_input_tokens",
+    "cost_usd_per_m_total_tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A replica ready to be loaded; ``capacity`` requests run at once."""
+
+    plan: Plan
+    replica: roofline.Replica
+    load: serving.Load
+    capacity: float
+
+    @property
+    def max_rate_rps(self) -> float:
+        return serving.max_rate_rps(self.replica, load=self.load, capacity=self.capacity)
+
+    def at_design(self) -> serving.Point | None:
+        """The operating point; None when requests arrive faster than they can be served."""
+        if self.plan.spec.rate_rps is None:
+            return self.at(self.plan.concurrency)
+        return serving.open_loop(self.replica, load=self.load, rate_rps=self.plan.spec.rate_rps, capacity=self.capacity)
+
+    def at(self, concurrency: float) -> serving.Point:
+        return serving.closed_loop(self.replica, load=self.load, concurrency=concurrency, capacity=self.capacity)
+
+    def curve(self) -> tuple[serving.Point, ...]:
+        """Points at 1, 2, 4 … until all places are taken and one step past."""
+        last, points = max(self.capacity, self.plan.concurrency, 8.0), []
+        concurrency = 1.0
+        while concurrency <= _LAST_CONCURRENCY:
+            points.append(self.at(concurrency))
+            if concurrency > last:
+                break
+            concurrency *= 2
+        return tuple(points)
+
+
+def operation(plan: Plan, *, capacity: float) -> Operation:
+    spec = plan.spec
+    computed = max(spec.input_tokens * (1.0 - spec.prefix_hit_rate), 1.0)
+    return Operation(
+        plan=plan,
+        replica=roofline.replica(
+            plan.llm,
+            plan.gpu,
+            layout=plan.layout,
+            weight_dtype=plan.weight_dtype,
+            coefficients=plan.coefficients,
+            kv_dtype_bytes=plan.kv_dtype_bytes,
+        ),
+        load=serving.Load(
+            new_tokens=computed,
+            cached_tokens=spec.input_tokens - computed,
+            output_tokens=spec.output_tokens,
+            draft_tokens=spec.draft,
+            acceptance=spec.draft_acceptance,
+        ),
+        capacity=capacity,
+    )
+
+
+def bill_usd_per_h(plan: Plan) -> float | None:
+    return None if plan.price_usd_per_h is None else plan.price_usd_per_h * plan.layout.gpus
+
+
+def figures(plan: Plan, point: serving.Point) -> dict[str, float | None]:
+    """Latency, throughput and money at one point, by metric name."""
+    rates = _rates(plan, point)
+    found: dict[str, float | None] = {
+        "ttft_mean_s": point.ttft_s,
+        "ttft_p50_s": point.ttft_quantile_s(0.5),
+        "ttft_p99_s": point.ttft_quantile_s(0.99),
+        "tpot_mean_s": point.tpot_s,
+        "tpot_p50_s": point.tpot_quantile_s(0.5),
+        "tpot_p99_s": point.tpot_quantile_s(0.99),
+        "itl_p99_s": point.itl_quantile_s(0.99),
+        "e2e_mean_s": point.e2e_s,
+        "concurrency": point.concurrency,
+        "running_requests": point.running,
+        **rates,
+        **{f"{name}_per_gpu": rate / plan.layout.gpus for name, rate in rates.items()},
+    }
+    return found | prices(plan, rates)
+
+
+def _rates(plan: Plan, point: serving.Point) -> dict[str, float]:
+    spec = plan.spec
+    requests = point.request_rate_rps if spec.rate_rps is None or point.concurrency else 0.0
+    return {
+        "request_rate_rps": requests,
+        "input_tokens_per_s": requests * spec.input_tokens,
+        "output_tokens_per_s": requests * spec.output_tokens,
+        "total_tokens_per_s": requests * (spec.input_tokens + spec.output_tokens),
+    }
+
+
+def prices(plan: Plan, rates: dict[str, float]) -> dict[str, float | None]:
+    """Price of a million tokens by basis; None without a price or without tokens."""
+    bill = bill_usd_per_h(plan)
+    found: dict[str, float | None] = {}
+    for basis in ("output", "input", "total"):
+        tokens = rates[f"{basis}_tokens_per_s"] * plan.spec.utilisation
+        name = f"cost_usd_per_m_{basis}_tokens"
+        found[name] = None if bill is None else cost.usd_per_million_tokens(bill, tokens_per_s=tokens)
+    return found
+
+
+def curve_series(plan: Plan, points: tuple[serving.Point, ...]) -> Series:
+    """All load metrics against concurrency, and the 80 % band factors beside them."""
+    rows = [figures(plan, point) for point in points]
+    columns = [Column("concurrency", "Requests in the system", "requests", [point.concurrency for point in points])]
+    for name in _CURVE:
+        definition = BY_NAME[name]
+        columns.append(Column(name, definition.label, definition.unit, [row[name] for row in rows]))
+    return Series(name="concurrency", label="Against concurrency", columns=tuple(columns))

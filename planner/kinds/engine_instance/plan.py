@@ -1,0 +1,162 @@
+"""The spec with every blank filled: catalog entries, engine defaults, and which defaults were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.core.catalog import Catalog, Gpu, Llm
+from planner.formulas import calibration, engine_memory, memory, roofline
+from planner.kinds.engine_instance.spec import EngineInstanceSpec
+
+DEFAULT_CONCURRENCY = 32.0
+ENGINE_WORDS = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One replica, fully stated. ``assumed`` are the fields left out with what was taken for them."""
+
+    spec: EngineInstanceSpec
+    llm: Llm
+    gpu: Gpu
+    layout: roofline.Layout
+    settings: Mapping[str, Any]
+    memory_rules: Mapping[str, Any]
+    coefficients: calibration.Coefficients
+    trust: calibration.Trust
+    visible_bytes: float
+    weight_dtype: str
+    kv_dtype: str
+    kv_dtype_bytes: float
+    max_model_len: int
+    max_num_seqs: int
+    batched_tokens: int
+    graph_sequences: int
+    block_size: int
+    hybrid_cache: str
+    graph_capture: bool
+    concurrency: float
+    price_usd_per_h: float | None
+    price_source: str
+    assumed: tuple[tuple[str, str], ...]
+
+    @property
+    def engine_name(self) -> str:
+        return ENGINE_WORDS[self.spec.engine]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some layers do not keep the whole context."""
+        return self.llm.sliding is not None or self.llm.linear is not None
+
+    @property
+    def pages_by_kind(self) -> bool:
+        return self.is_mixed and self.hybrid_cache != "unified_pages"
+
+
+def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
+    """Fill the blanks; raises `UnknownEntry` and `MissingFigure`."""
+    llm, gpu, engine = catalog.llm(spec.llm), catalog.gpu(spec.gpu), catalog.engine(spec.engine)
+    layout = _layout(spec, llm)
+    settings = engine_memory.version_row(engine.settings, version=spec.engine_version)
+    visible = gpu.figure("visible_memory_bytes") if gpu.has("visible_memory_bytes") else gpu.figure("memory_bytes")
+    sizes = engine_memory.gpu_row(settings, visible_bytes=visible, architecture=gpu.architecture)
+    rules = catalog.calibration("engine_memory")
+    table = catalog.calibration("roofline")
+    taken = _Taken(spec)
+    weight_dtype = memory.dtype_name(taken.of("weight_dtype", llm.native_dtype))
+    kv_dtype = taken.of("kv_dtype", "bf16")
+    price = catalog.price(gpu.slug)
+    taken.note("engine_version", f"{settings['version']} or newer")
+    taken.layout(layout, mixture=llm.moe is not None)
+    sequences = sizes.get("max_num_seqs") or settings.get("max_num_seqs") or rules["unstated"]["sequences"]
+    graphs = sizes.get("graph_sequences_tp4" if layout.stage_gpus >= 4 else "graph_sequences", sequences)
+    concurrency = DEFAULT_CONCURRENCY
+    if spec.rate_rps is None:
+        concurrency = float(taken.of("concurrency", DEFAULT_CONCURRENCY))
+    return Plan(
+        spec=spec,
+        llm=llm,
+        gpu=gpu,
+        layout=layout,
+        settings=settings,
+        memory_rules=rules,
+        coefficients=calibration.coefficients(table, gpu=gpu, engine=engine.slug),
+        trust=calibration.trust(
+            table, llm=llm, gpu=gpu, engine=engine.slug, precision=roofline.precision(gpu, weight_dtype=weight_dtype)
+        ),
+        visible_bytes=visible,
+        weight_dtype=weight_dtype,
+        kv_dtype=kv_dtype,
+        kv_dtype_bytes=memory.kv_dtype_bytes(kv_dtype),
+        max_model_len=int(taken.of("max_model_len", llm.max_context_tokens)),
+        max_num_seqs=int(taken.of("max_num_seqs", int(sequences))),
+        batched_tokens=int(taken.of("max_num_batched_tokens", int(sizes["max_num_batched_tokens"]))),
+        graph_sequences=int(graphs),
+        block_size=int(taken.of("block_size", int(settings["block_size"]))),
+        hybrid_cache=_hybrid(spec, settings),
+        graph_capture=bool(taken.of("graph_capture", bool(settings["graph_capture"]))),
+        concurrency=concurrency,
+        price_usd_per_h=_price(spec, price.usd_per_h if price else None),
+        price_source=f"{price.provider}, {price.commitment.replace('_', ' ')}" if price else "",
+        assumed=tuple(taken.assumed),
+    )
+
+
+def _layout(spec: EngineInstanceSpec, llm: Llm) -> roofline.Layout:
+    gpus, ranks, copies, stages = spec.cut()
+    experts = spec.expert_parallel or (ranks * copies if llm.moe and copies > 1 else 1)
+    return roofline.Layout(
+        gpus=gpus,
+        tensor_parallel=ranks,
+        data_parallel=copies,
+        pipeline_parallel=stages,
+        expert_parallel=experts,
+        context_parallel=spec.context_parallel or 1,
+    )
+
+
+def _hybrid(spec: EngineInstanceSpec, settings: Mapping[str, Any]) -> str:
+    own = str(settings.get("hybrid_cache", "unified_pages"))
+    if spec.hybrid_cache == "hybrid_manager" and own == "two_pools":
+        return own
+    return spec.hybrid_cache or own
+
+
+def _price(spec: EngineInstanceSpec, catalog_price: float | None) -> float | None:
+    return spec.gpu_price_usd_per_h if spec.gpu_price_usd_per_h is not None else catalog_price
+
+
+class _Taken:
+    """Reads a field or its default, and remembers the defaults taken."""
+
+    def __init__(self, spec: EngineInstanceSpec) -> None:
+        self._spec = spec
+        self.assumed: list[tuple[str, str]] = []
+
+    def of(self, name: str, default: Any) -> Any:
+        given = getattr(self._spec, name)
+        if given is not None:
+            return given
+        self.assumed.append((name, _words(default)))
+        return default
+
+    def note(self, name: str, words: str) -> None:
+        if getattr(self._spec, name) is None:
+            self.assumed.append((name, words))
+
+    def layout(self, layout: roofline.Layout, *, mixture: bool) -> None:
+        self.note("gpus", f"{layout.gpus}")
+        self.note("tensor_parallel", f"{layout.tensor_parallel}")
+        if layout.data_parallel > 1:
+            self.note("data_parallel_attention", f"{layout.data_parallel}")
+        if mixture:
+            self.note("expert_parallel", f"{layout.expert_parallel}")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,134 @@
+"""What a reader should know of a replica that starts: copies kept, the bound of a step, what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.core.quantities import show
+from planner.core.result import Finding
+from planner.formulas import serving
+from planner.kinds.engine_instance import fit as fits
+from planner.kinds.engine_instance.plan import Plan
+
+
+def placement(plan: Plan) -> Iterator[Finding]:
+    layout, llm = plan.layout, plan.llm
+    if llm.mla is None and layout.tensor_parallel > llm.kv_heads:
+        yield Finding(
+            code="kv_heads_replicated",
+            severity="warning",
+            message=(
+                f"{layout.tensor_parallel} tensor-parallel ranks are more than the {llm.kv_heads} KV heads: heads are "
+                f"copied and the cache of a token on each GPU stays as with {llm.kv_heads}."
+            ),
+            metric="kv_bytes_per_token",
+        )
+    if llm.mla is not None and layout.tensor_parallel > 1 and layout.data_parallel == 1:
+        yield Finding(
+            code="latent_cache_replicated",
+            severity="info",
+            message=(
+                f"Latent attention keeps the whole cache on each of the {layout.tensor_parallel} ranks. Data-parallel "
+                "attention holds different requests on each and copies the attention weights instead."
+            ),
+            metric="kv_bytes_per_token",
+            suggestion="Data-parallel attention on all GPUs.",
+            change={
+                "gpus": layout.gpus,
+                "tensor_parallel": 1,
+                "data_parallel_attention": layout.stage_gpus,
+                "expert_parallel": None,
+                "context_parallel": None,
+            },
+        )
+    if llm.moe is None and plan.spec.expert_parallel not in (None, 1):
+        yield Finding(
+            code="no_experts",
+            severity="warning",
+            message=f"{llm.name} has no experts; expert parallelism does nothing.",
+            suggestion="Leave it out.",
+            change={"expert_parallel": None},
+        )
+
+
+def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterator[Finding]:
+    terms = fitted.tight.terms
+    if point is not None:
+        yield _bound(point)
+    if point is not None and not plan.trust.calibrated:
+        yield Finding(
+            code="extrapolated",
+            severity="info",
+            message=(
+                f"{plan.llm.name} was not measured on {plan.gpu.name} with {plan.engine_name} in this precision: times "
+                f"come from other replicas, with 80 % confidence TPOT within a factor {plan.trust.tpot:g}, "
+                f"TTFT within {plan.trust.ttft:g}."
+            ),
+        )
+    if plan.spec.output_tokens <= 1 and point is not None:
+        yield Finding(
+            code="no_second_token",
+            severity="info",
+            message="Requests have one output token, so there is no time between tokens.",
+            metric="tpot_mean_s",
+        )
+    if plan.spec.rate_rps == 0:
+        yield Finding(
+            code="no_load",
+            severity="info",
+            message="No requests come: latencies are those of an idle replica, a price per token does not exist.",
+            metric="cost_usd_per_m_output_tokens",
+        )
+    if plan.price_usd_per_h is None:
+        yield Finding(
+            code="no_price",
+            severity="info",
+            message=f"The catalog has no on-demand price for {plan.gpu.name}, so costs do not exist. Give a GPU price.",
+            metric="cost_usd_per_h",
+        )
+    if not plan.gpu.has("visible_memory_bytes"):
+        yield Finding(
+            code="marketed_memory",
+            severity="info",
+            message=(
+                f"The memory that {plan.gpu.name} shows is not known; the marketed "
+                f"{show(plan.visible_bytes, 'bytes')} are taken."
+            ),
+            metric="budget_bytes",
+        )
+    if terms.outside > 0:
+        yield _outside(plan, terms.budget, terms.outside)
+    if plan.assumed:
+        taken = ", ".join(f"{plan.spec.label_of(name)} {words}" for name, words in plan.assumed)
+        yield Finding(code="defaults_used", severity="info", message=f"Left out, so defaults are taken: {taken}.")
+
+
+def _bound(point: serving.Point) -> Finding:
+    step = point.step
+    total = step.total_s
+    shares = (
+        ("weights and arithmetic", step.weights_and_gemm_s),
+        ("the KV cache", step.kv_s),
+        ("communication", step.communication_s),
+        ("launches and scheduling", step.overhead_s),
+    )
+    words = ", ".join(f"{show(part / total, 'ratio')} {name}" for name, part in shares if part > 0)
+    return Finding(
+        code="decode_bound",
+        severity="info",
+        message=f"Decode is bound by {step.bound}: of a step of {show(total, 's')} go {words}.",
+        metric="tpot_mean_s",
+    )
+
+
+def _outside(plan: Plan, budget: float, outside: float) -> Finding:
+    over = budget + outside > plan.visible_bytes
+    return Finding(
+        code="graphs_outside_budget",
+        severity="warning" if over else "info",
+        message=(
+            f"Graphs take about {show(outside, 'bytes')} outside the budget in this version; "
+            f"{show(plan.visible_bytes - budget, 'bytes')} are free for it."
+        ),
+        metric="graph_bytes",
+    )

@@ -1,0 +1,93 @@
+"""Searches around a design: GPUs that would do, and the largest load inside the objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planner.core.catalog import Catalog, Gpu, MissingFigure
+from planner.formulas import memory, roofline, serving
+from planner.kinds.engine_instance import fit as fits
+from planner.kinds.engine_instance.load import Operation
+from planner.kinds.engine_instance.plan import Plan
+
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+_STEPS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """GPUs of one kind on which the engine starts, by tensor parallelism alone."""
+
+    gpu: Gpu
+    gpus: int
+    usd_per_h: float | None
+
+
+def smallest(plan: Plan, *, gpu: Gpu | None = None) -> int | None:
+    """The fewest GPUs of a kind, by tensor parallelism alone, on which the engine starts; None when 64 do not do."""
+    kind = gpu or plan.gpu
+    visible = kind.figure("visible_memory_bytes") if kind.has("visible_memory_bytes") else kind.figure("memory_bytes")
+    weights = plan.spec.checkpoint_bytes or memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
+    for ranks in _SIZES:
+        if weights > visible * ranks or plan.llm.heads % ranks:
+            continue
+        layout = roofline.Layout(gpus=ranks, tensor_parallel=ranks)
+        if fits.fit(replace(plan, gpu=kind, visible_bytes=visible, layout=layout)).starts:
+            return ranks
+    return None
+
+
+def cheapest(plan: Plan, catalog: Catalog) -> Alternative | None:
+    """The cheapest GPUs by the hour on which the engine starts, among those with a price."""
+    best: Alternative | None = None
+    for gpu in catalog.gpus():
+        price = catalog.price(gpu.slug)
+        if price is None or not _runs(plan, gpu) or (best and best.usd_per_h and price.usd_per_h >= best.usd_per_h):
+            continue
+        try:
+            gpus = smallest(plan, gpu=gpu)
+        except MissingFigure:
+            continue
+        if gpus is None:
+            continue
+        cost = gpus * price.usd_per_h
+        if best is None or best.usd_per_h is None or cost < best.usd_per_h:
+            best = Alternative(gpu=gpu, gpus=gpus, usd_per_h=cost)
+    return best
+
+
+def _runs(plan: Plan, gpu: Gpu) -> bool:
+    """Whether the engine has a back end for the GPU: TensorRT-LLM knows NVIDIA's only, the others AMD's too."""
+    return gpu.vendor == "NVIDIA" or (gpu.vendor == "AMD" and plan.spec.engine != "tensorrt_llm")
+
+
+def largest_concurrency(ready: Operation, *, meets: Callable[[serving.Point], bool]) -> int | None:
+    """The most requests at once that meet a condition, up to what runs at once; None when one alone does not."""
+    if not meets(ready.at(1.0)):
+        return None
+    low, high = 1, max(int(ready.capacity), 1)
+    if meets(ready.at(float(high))):
+        return high
+    for _ in range(_STEPS):
+        if high - low <= max(1, low // 100):
+            break
+        middle = (low + high) // 2
+        low, high = (middle, high) if meets(ready.at(float(middle))) else (low, middle)
+    return low
+
+
+def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]) -> float | None:
+    """The highest arrival rate that meets a condition [1/s]; None when an idle replica does not."""
+
+    def good(rate: float) -> bool:
+        point = serving.open_loop(ready.replica, load=ready.load, rate_rps=rate, capacity=ready.capacity)
+        return point is not None and meets(point)
+
+    if not good(0.0):
+        return None
+    low, high = 0.0, ready.max_rate_rps
+    for _ in range(_STEPS // 2):
+        middle = (low + high) / 2
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low
