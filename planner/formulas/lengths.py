@@ -71,7 +71,8 @@ def equally_likely(points: int, *, sigma: float) -> NDArray[np.float64]:
     """
     middle = (np.arange(points) + 0.5) / points
     values: NDArray[np.float64] = np.exp(sigma * ndtri(middle) - sigma * sigma / 2)
-    return values / values.mean()
+    values /= values.mean()
+    return values
 
 
 def share_within(*, tokens: float, mean: float, sigma: float) -> float:

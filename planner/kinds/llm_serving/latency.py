@@ -139,7 +139,7 @@ def share_within_ttft(spec: LlmServingSpec, *, ttft: Ttft, limit_s: float) -> fl
         return None
     service_s = ttft.per_prompt_s * lengths.equally_likely(POINTS, sigma=spec.input_sigma)
     over_s = limit_s - ttft.constant_s - service_s
-    tail = 0.0
+    tail = np.zeros_like(over_s)
     if ttft.waiting > 0 and ttft.mean_wait_s > 0:
         tail = ttft.waiting * np.exp(-np.maximum(over_s, 0.0) * ttft.waiting / ttft.mean_wait_s)
     return float(np.where(over_s >= 0, 1 - tail, 0.0).mean())
