@@ -45,7 +45,7 @@ class TokenOfATeam(TokenAuthentication):
             raise AuthenticationFailed(_("The token is unknown, expired or revoked."))
         return found.user, found
 
-    def authenticate_header(self, request: Request) -> str:
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature
         return "Bearer"
 
 
@@ -57,7 +57,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
     target_class = TokenOfATeam
     name = "token"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
         return {"type": "http", "scheme": "bearer", "description": "An API token from the account page."}
 
 
@@ -65,5 +65,5 @@ class SessionScheme(OpenApiAuthenticationExtension):
     target_class = SessionOfATeam
     name = "session"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
         return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "The signed-in browser."}

@@ -7,7 +7,8 @@ request body, ``parameter`` takes its place for a query parameter.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +25,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from planner.api.rendering import PROBLEM
+from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.designs.services import InvalidField, StaleWrite
 from planner.kinds import UnknownKind
@@ -38,7 +40,7 @@ class InvalidInput(exceptions.APIException):
 
     status_code = 422
 
-    def __init__(self, errors: Sequence[Mapping[str, str]]) -> None:
+    def __init__(self, errors: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(_("The request is not valid."))
         self.errors = list(errors)[:MOST_ERRORS]
 
@@ -161,36 +163,51 @@ def pointing(prefix: str, *, spec: Any = None, model: type[BaseModel] | None = N
         raise Missing(error, pointer=prefix + _field_of(error, model=model, spec=spec)) from None
 
 
-def _anticipated(exc: Exception) -> exceptions.APIException | None:  # noqa: PLR0911 - a table of the errors services raise
-    """The API's word for an error that services raise on purpose; None for a bug."""
-    match exc:
-        case exceptions.APIException():
-            return exc
-        case ValidationError():
-            return invalid(exc, given=None, prefix="/spec")
-        case InvalidField():
-            return InvalidInput.of(f"/{exc.field}", detail=exc.message)
-        case UnknownEntry():
-            return InvalidInput.of("/spec", detail=str(exc))
-        case MissingFigure():
-            return Missing(exc)
-        case StaleWrite():
-            return Unmet(exc)
-        case UnknownKind():
-            return exceptions.NotFound(str(exc))
-        case Http404() | ObjectDoesNotExist():
-            return exceptions.NotFound()
-        case DjangoPermissionDenied():
-            return exceptions.PermissionDenied()
-        case DjangoValidationError():
-            return InvalidInput([{"pointer": "", "detail": message} for message in exc.messages])
-        case RequestDataTooBig():
-            error = exceptions.APIException(_("The request is too large."))
-            error.status_code = 413
-            return error
-        case SuspiciousOperation():
-            return exceptions.ParseError(_("The request cannot be read."))
-    return None
+def _too_big(_exc: Exception) -> exceptions.APIException:
+    error = exceptions.APIException(_("The request is too large."))
+    error.status_code = 413
+    return error
+
+
+def _refused(problem: ImportProblem, *, prefix: str = "", places: Mapping[str, str] | None = None) -> InvalidInput:
+    """What an import found wrong, with line and field. ``places`` are the pointers of fields that are not below it."""
+    field = problem.field
+    under = prefix if not field or prefix == "/file" else f"{prefix}/{field.replace('.', '/')}"
+    error: dict[str, Any] = {"pointer": (places or {}).get(field, under), "detail": str(problem), "field": field}
+    return InvalidInput([error if problem.line is None else {**error, "line": problem.line}])
+
+
+@contextmanager
+def importing(prefix: str = "", *, places: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn what an import refuses into a problem whose pointers begin with ``prefix``; the name is always on top."""
+    try:
+        yield
+    except ImportProblem as problem:
+        raise _refused(problem, prefix=prefix, places={"name": "/name", **(places or {})}) from None
+
+
+_ANTICIPATED: tuple[
+    tuple[type[Exception] | tuple[type[Exception], ...], Callable[[Any], exceptions.APIException]], ...
+] = (
+    (exceptions.APIException, lambda exc: exc),
+    (ValidationError, lambda exc: invalid(exc, given=None, prefix="/spec")),
+    (InvalidField, lambda exc: InvalidInput.of(f"/{exc.field}", detail=exc.message)),
+    (ImportProblem, _refused),
+    (UnknownEntry, lambda exc: InvalidInput.of("/spec", detail=str(exc))),
+    (MissingFigure, Missing),
+    (StaleWrite, Unmet),
+    (UnknownKind, lambda exc: exceptions.NotFound(str(exc))),
+    ((Http404, ObjectDoesNotExist), lambda _exc: exceptions.NotFound()),
+    (DjangoPermissionDenied, lambda _exc: exceptions.PermissionDenied()),
+    (DjangoValidationError, lambda exc: InvalidInput([{"pointer": "", "detail": text} for text in exc.messages])),
+    (RequestDataTooBig, _too_big),
+    (SuspiciousOperation, lambda _exc: exceptions.ParseError(_("The request cannot be read."))),
+)
+"""What services raise on purpose, in the order of looking, and the API's word for it. Anything else is a bug."""
+
+
+def _anticipated(exc: Exception) -> exceptions.APIException | None:
+    return next((word(exc) for raised, word in _ANTICIPATED if isinstance(exc, raised)), None)
 
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:
@@ -198,7 +215,7 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
     if getattr(error, "wait", None):
-        headers["Retry-After"] = str(max(1, round(error.wait + 0.5)))  # type: ignore[attr-defined]
+        headers["Retry-After"] = str(max(1, math.ceil(error.wait)))  # type: ignore[attr-defined]
     return headers
 
 
@@ -224,7 +241,7 @@ def problem_of(exc: Exception) -> exceptions.APIException:
     return error
 
 
-def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response:  # noqa: ARG001 - DRF's signature
     """DRF's exception handler."""
     error = problem_of(exc)
     set_rollback()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rest_framework.request import Request
 
 from planner.api.errors import InvalidInput, invalid
+from planner.api.rendering import TooLarge
 
 PAGE_PARAMETERS = ("limit", "offset", "format")
 
@@ -47,8 +49,10 @@ def query(request: Request, model: type[Given]) -> Given:
 
 
 def file_of(request: Request, name: str = "file") -> Any:
-    """The uploaded file of a multipart body; raises `InvalidInput` when there is none."""
+    """The uploaded file of a form; raises `InvalidInput` when there is none and `TooLarge` before it is read."""
     found = request.FILES.get(name)
     if found is None:
-        raise InvalidInput.of(f"/{name}", detail=_("Send the file as the multipart field “%(name)s”.") % {"name": name})
+        raise InvalidInput.of(f"/{name}", detail=_("Send the file as the form field “%(name)s”.") % {"name": name})
+    if found.size > settings.UPLOAD_MAX_BYTES:
+        raise TooLarge(limit_bytes=settings.UPLOAD_MAX_BYTES)
     return found

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from planner.accounts.models import ApiToken
 from planner.accounts.selectors import allows
+
+if TYPE_CHECKING:
+    # Django REST framework loads this module while it loads its views.
+    from rest_framework.views import APIView
 
 
 def demand(request: Request, *, role: str, scope: str) -> None:

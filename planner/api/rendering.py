@@ -40,7 +40,7 @@ class StrictJsonRenderer(BaseRenderer):
     charset = None
 
     def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+        self, data: Any, _media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
         if data is None:
             return b""
@@ -153,9 +153,7 @@ def loads(body: bytes) -> Any:
 class StrictJsonParser(BaseParser):
     media_type = "application/json"
 
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> Any:
+    def parse(self, stream: IO[Any], *_how: Any) -> Any:
         body = stream.read(MAX_BODY_BYTES + 1)
         if len(body) > MAX_BODY_BYTES:
             raise TooLarge(limit_bytes=MAX_BODY_BYTES)

@@ -6,6 +6,7 @@ of each spec. Nothing here knows a kind.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,13 @@ LIMIT = _parameter(
 OFFSET = _parameter("offset", OpenApiParameter.QUERY, "Rows to skip.", {"type": "integer", "minimum": 0})
 
 
+UPLOAD: dict[str, Any] = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}, "name": TEXT},
+    "required": ["file"],
+}
+
+
 def query(model: type[BaseModel]) -> list[OpenApiParameter]:
     """The query parameters that a pydantic model checks."""
     fields = model.model_json_schema()["properties"]
@@ -56,6 +64,20 @@ def query(model: type[BaseModel]) -> list[OpenApiParameter]:
             {key: value for key, value in field.items() if key not in ("title", "description")},
         )
         for name, field in fields.items()
+    ]
+
+
+def catalog_filters(filters: Mapping[str, Sequence[str]]) -> list[OpenApiParameter]:
+    """The exact filters of the catalog tables, each with the tables that have it."""
+    names = dict.fromkeys(name for of_table in filters.values() for name in of_table)
+    return [
+        _parameter(
+            name,
+            OpenApiParameter.QUERY,
+            f"Exact; of {', '.join(table for table in filters if name in filters[table])}.",
+            TEXT,
+        )
+        for name in names
     ]
 
 

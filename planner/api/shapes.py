@@ -22,6 +22,8 @@ class ProblemError(Shape):
     pointer: str = Field(description="JSON pointer into the request body; empty for the whole.")
     detail: str
     parameter: str = Field("", description="The query parameter, where the fault is in the query.")
+    line: int | None = Field(None, description="The line of an uploaded file.")
+    field: str = Field("", description="The column or key of an uploaded file.")
 
 
 class Problem(BaseModel):
@@ -216,7 +218,8 @@ class MemberShape(Shape):
     role: Literal["viewer", "editor", "admin"]
 
 
-class WorkloadSummary(Shape):
+class WorkloadShape(Shape):
+    id: UUID
     slug: str
     name: str
     form: Literal["profile", "trace"]
@@ -224,17 +227,23 @@ class WorkloadSummary(Shape):
     source: str
     licence: str
     shipped: bool
-    facts: dict[str, Any]
+    profile: dict[str, float] = Field(description="Mean rate, lengths and hit rate, as far as they are known.")
+    created_at: datetime
     url: str
 
 
-class EntryShape(BaseModel):
-    """A catalog entry: its facts as the file or the import gives them."""
+class WorkloadDetail(WorkloadShape):
+    facts: dict[str, Any] = Field(description="Of a trace: requests, duration, percentiles, arrivals over time.")
 
+
+class EntryShape(Shape):
     table: str
     slug: str
     name: str
+    group: str
     shipped: bool
+    entry: dict[str, Any] = Field(description="The facts, each figure with unit, source and date.")
+    facts: dict[str, Any] | None = Field(None, description="Of an LLM: parameters, weights, KV cache.")
     url: str
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import structlog
 from django.core.cache import cache
@@ -10,7 +11,10 @@ from redis.exceptions import ConnectionError as CacheUnreachable
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import SimpleRateThrottle
-from rest_framework.views import APIView
+
+if TYPE_CHECKING:
+    # Django REST framework loads this module while it loads its views.
+    from rest_framework.views import APIView
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +24,7 @@ class PerUser(SimpleRateThrottle):
 
     scope = "user"
 
-    def get_cache_key(self, request: Request, view: APIView) -> str:
+    def get_cache_key(self, request: Request, view: APIView) -> str:  # noqa: ARG002 - DRF's signature
         signed_in = request.user and request.user.is_authenticated
         self.scope = "user" if signed_in else "anon"
         who = request.user.pk if signed_in else self.get_ident(request)

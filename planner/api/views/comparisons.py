@@ -11,7 +11,7 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from planner.api import schema, shapes
+from planner.api import shapes
 from planner.api.errors import InvalidInput, pointing
 from planner.api.idempotency import idempotent
 from planner.api.inputs import Body, body
@@ -34,8 +34,8 @@ class Item(Body):
 
 
 class ComparisonBody(Body):
-    items: list[Item] = Field([], description="The first is the baseline.")
-    designs: list[str] = Field([], description="Short for items that are all saved designs.")
+    items: list[Item] = Field(default_factory=list, description="The first is the baseline.")
+    designs: list[str] = Field(default_factory=list, description="Short for items that are all saved designs.")
     name: str = ""
     save: bool = Field(False, description="Keep it, at a URL of its own (201); else it is only answered (200).")
 
@@ -62,7 +62,7 @@ def _items(view: ApiView, given: ComparisonBody) -> list[dict[str, Any]]:
     if bool(given.items) == bool(given.designs):
         raise InvalidInput.of("/items", detail=_("Give either items or designs."))
     if given.designs:
-        return [{"design": id} for id in given.designs]
+        return [{"design": design} for design in given.designs]
     items = [item.model_dump(exclude_none=True) for item in given.items]
     for place, item in enumerate(items[: len(compare.LABELS)]):
         if "kind" in item and "design" not in item:
@@ -77,7 +77,7 @@ class Comparisons(ApiView):
     reads = frozenset({"POST"})
 
     @reply(shapes.page_of(shapes.ComparisonSummary), summary="Saved comparisons, newest first")
-    def get(self, request: Request) -> Response:
+    def get(self, _request: Request) -> Response:
         return paged(self, selectors.comparisons(self.team), show=summary)
 
     @reply(
@@ -101,5 +101,5 @@ class Comparisons(ApiView):
 
 class OneComparison(ApiView):
     @reply(shapes.ComparisonView, summary="A saved comparison, with today's catalog")
-    def get(self, request: Request, id: UUID) -> Response:
-        return Response({**compare.comparison_view(comparison_of(self, id)), "url": request.path})
+    def get(self, _request: Request, id: UUID) -> Response:
+        return Response({**compare.comparison_view(comparison_of(self, id)), "url": self.request.path})

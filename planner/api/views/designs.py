@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -26,9 +27,9 @@ from planner.designs.models import Design, Revision
 class DesignBody(Body):
     kind: str
     name: str
-    spec: dict[str, Any] = {}
+    spec: dict[str, Any] = Field(default_factory=dict)
     description: str = ""
-    tags: list[str] = []
+    tags: list[str] = Field(default_factory=list)
 
 
 class DesignChange(Body):
@@ -204,7 +205,7 @@ class RestoreDesign(ApiView):
 
 class Revisions(ApiView):
     @reply(shapes.page_of(shapes.RevisionShape), summary="Revisions of a design, newest first")
-    def get(self, request: Request, id: UUID) -> Response:
+    def get(self, _request: Request, id: UUID) -> Response:
         return paged(self, selectors.revisions(design_of(self, id)), show=self._revision)
 
     def _revision(self, revision: Revision) -> dict[str, Any]:

@@ -25,7 +25,7 @@ LARGEST_BATCH = 1000
 
 class EstimateBody(Body):
     kind: str
-    spec: dict[str, Any] = {}
+    spec: dict[str, Any] = Field(default_factory=dict)
 
 
 class BatchBody(Body):
@@ -59,7 +59,7 @@ def estimated(kind: DesignKind, *, spec: Any, team: Team, pointer: str = "/spec"
 def _estimate_or_problem(kind: DesignKind, *, spec: Any, team: Team, place: int) -> dict[str, Any]:
     try:
         return estimated(kind, spec=spec, team=team, pointer=f"/specs/{place}")
-    except Exception as error:  # noqa: BLE001 - one bad spec must not take the other answers with it; bugs are logged
+    except Exception as error:  # one bad spec must not take the other answers with it; bugs are logged
         return body_of(problem_of(error))
 
 

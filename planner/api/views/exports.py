@@ -17,7 +17,7 @@ from planner.api.views.designs import design_of
 from planner.api.views.resource import ApiView, reply
 from planner.designs import compare, snapshot
 
-PDF = [PdfRenderer, StrictJsonRenderer, ProblemRenderer]
+PDF = (PdfRenderer, StrictJsonRenderer, ProblemRenderer)
 
 
 class PaperQuery(Body):
@@ -65,10 +65,10 @@ class ComparisonPdf(ApiView):
 
 
 class DesignCsv(ApiView):
-    renderer_classes = [CsvRenderer, StrictJsonRenderer, ProblemRenderer]
+    renderer_classes = (CsvRenderer, StrictJsonRenderer, ProblemRenderer)
 
     @reply(None, summary="Inputs and metrics of a design as CSV", responses={(200, "text/csv"): str})
-    def get(self, request: Request, id: UUID) -> HttpResponse:
+    def get(self, _request: Request, id: UUID) -> HttpResponse:
         from planner.reports import build
 
         view = snapshot.design_view(design_of(self, id), effects=False)

@@ -35,12 +35,14 @@ class RunBody(Body):
     duration_s: Annotated[float, Field(gt=0)] | None = None
     requests: Annotated[int, Field(ge=1)] | None = None
     seed: Seed = 1
-    options: dict[str, Any] = Field({}, description="The kind's simulation options, see /kinds/{kind}/.")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="The kind's simulation options, see /kinds/{kind}/."
+    )
 
 
 class SimulationBody(RunBody):
     kind: str
-    spec: dict[str, Any] = {}
+    spec: dict[str, Any] = Field(default_factory=dict)
 
 
 class ReportBody(Body):
@@ -124,14 +126,14 @@ def _report(view: ApiView, **subject: Any) -> Response:
 class DesignReports(ApiView):
     @reply(shapes.JobShape, body=ReportBody, summary="Make the PDF of a design; 202 with the job's address", status=202)
     @idempotent
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         return _report(self, design=design_of(self, id))
 
 
 class ComparisonReports(ApiView):
     @reply(shapes.JobShape, body=ReportBody, summary="Make the PDF of a comparison", status=202)
     @idempotent
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         return _report(self, comparison=comparison_of(self, id))
 
 
@@ -150,7 +152,7 @@ class Jobs(ApiView):
 
 class OneJob(ApiView):
     @reply(shapes.JobShape, summary="A job: state, progress, ETA")
-    def get(self, request: Request, id: UUID) -> Response:
+    def get(self, _request: Request, id: UUID) -> Response:
         return Response(job_json(job_of(self, id)))
 
 
@@ -187,7 +189,7 @@ class TableQuery(Body):
 
 
 class JobResult(ApiView):
-    renderer_classes = [StrictJsonRenderer, CsvRenderer, ProblemRenderer]
+    renderer_classes = (StrictJsonRenderer, CsvRenderer, ProblemRenderer)
 
     @reply(
         None,
@@ -208,10 +210,10 @@ class JobResult(ApiView):
 
 
 class JobDocument(ApiView):
-    renderer_classes = [PdfRenderer, StrictJsonRenderer, ProblemRenderer]
+    renderer_classes = (PdfRenderer, StrictJsonRenderer, ProblemRenderer)
 
     @reply(None, summary="The PDF of a report", responses={(200, "application/pdf"): bytes})
-    def get(self, request: Request, id: UUID) -> HttpResponse:
+    def get(self, _request: Request, id: UUID) -> HttpResponse:
         job = _finished(job_of(self, id), Purpose.REPORT)
         filename = (job.result or {}).get("filename", "report.pdf")
         return tables.attachment(selectors.document(job) or b"", name=filename, media_type=PdfRenderer.media_type)

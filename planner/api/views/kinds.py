@@ -74,11 +74,11 @@ def detail(kind: DesignKind) -> dict[str, Any]:
 
 class Kinds(ApiView):
     @reply(shapes.page_of(shapes.KindSummary), summary="Design kinds")
-    def get(self, request: Request) -> Response:
+    def get(self, _request: Request) -> Response:
         return paged(self, list(kinds.all_kinds().values()), show=summary)
 
 
 class Kind(ApiView):
     @reply(shapes.KindDetail, summary="A kind: JSON Schema of its spec, defaults, metrics with unit and direction")
-    def get(self, request: Request, kind: str) -> Response:
+    def get(self, _request: Request, kind: str) -> Response:
         return Response(detail(kinds.get(kind)))

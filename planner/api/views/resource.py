@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from django.contrib.auth.models import AnonymousUser
@@ -24,7 +25,7 @@ from planner.api.rendering import ProblemRenderer, StrictJsonRenderer
 class ApiView(APIView):
     """A resource of a team. ``reads`` and ``role_to_write``: see `permissions.TeamRole`."""
 
-    renderer_classes: list[type[BaseRenderer]] = [StrictJsonRenderer, ProblemRenderer]  # type: ignore[assignment]
+    renderer_classes: Sequence[type[BaseRenderer]] = (StrictJsonRenderer, ProblemRenderer)
     reads: frozenset[str] = frozenset()
     role_to_write = "editor"
 
@@ -39,7 +40,7 @@ class ApiView(APIView):
         except AuthenticationFailed:
             # Guessing tokens is limited too, by address.
             request.user, request.auth = AnonymousUser(), None
-            self.check_throttles(request)
+            super().check_throttles(request)
             raise
 
     def check_permissions(self, request: Request) -> None:
@@ -60,10 +61,10 @@ class ApiView(APIView):
 class Nowhere(ApiView):
     """Any other path below the API: a problem, not a page; a missing final slash is put right."""
 
-    permission_classes = [AllowAny]
+    permission_classes = (AllowAny,)
     schema = None
 
-    def _answer(self, request: Request, **kwargs: Any) -> HttpResponse:
+    def _answer(self, request: Request) -> HttpResponse:
         if not request.path.endswith("/") and self._exists(f"{request.path}/"):
             query = f"?{request.META['QUERY_STRING']}" if request.META.get("QUERY_STRING") else ""
             # 308 keeps method and body.

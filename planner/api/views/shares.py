@@ -69,33 +69,33 @@ def _revoked(view: ApiView, id: UUID, **subject: Any) -> Response:
 
 class DesignShares(ApiView):
     @reply(shapes.page_of(shapes.ShareShape), summary="Share links of a design")
-    def get(self, request: Request, id: UUID) -> Response:
+    def get(self, _request: Request, id: UUID) -> Response:
         return _listed(self, design=design_of(self, id))
 
     @reply(shapes.ShareShape, body=ShareBody, summary="Share a design as it is now", status=201)
     @idempotent
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         return _made(self, design=design_of(self, id))
 
 
 class DesignShare(ApiView):
     @reply(None, summary="Revoke a share link", status=204)
-    def delete(self, request: Request, id: UUID, share: UUID) -> Response:
+    def delete(self, _request: Request, id: UUID, share: UUID) -> Response:
         return _revoked(self, share, design=design_of(self, id))
 
 
 class ComparisonShares(ApiView):
     @reply(shapes.page_of(shapes.ShareShape), summary="Share links of a comparison")
-    def get(self, request: Request, id: UUID) -> Response:
+    def get(self, _request: Request, id: UUID) -> Response:
         return _listed(self, comparison=comparison_of(self, id))
 
     @reply(shapes.ShareShape, body=ShareBody, summary="Share a comparison as it is now", status=201)
     @idempotent
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         return _made(self, comparison=comparison_of(self, id))
 
 
 class ComparisonShare(ApiView):
     @reply(None, summary="Revoke a share link", status=204)
-    def delete(self, request: Request, id: UUID, share: UUID) -> Response:
+    def delete(self, _request: Request, id: UUID, share: UUID) -> Response:
         return _revoked(self, share, comparison=comparison_of(self, id))
