@@ -160,6 +160,21 @@ def rotary_table_bytes(llm: Llm, *, max_model_len: int | None = None) -> float:
     return (max_model_len or llm.max_context_tokens) * width * 2.0
 
 
+def expert_padding(llm: Llm, *, hidden_multiple: int = 256, width_multiple: int = 128) -> float:
+    """Bytes of an expert whose sides a kernel pads to its tiles, over those of a plain one.
+
+    Notes
+    -----
+    gpt-oss on Hopper: 2,880 becomes 3,072 and 2,944, nine per cent more; inferred from the weights that start-up logs
+    of vLLM name.
+    """
+    if llm.moe is None:
+        return 1.0
+    hidden = -(-llm.hidden // hidden_multiple) * hidden_multiple
+    width = -(-llm.moe.expert_width // width_multiple) * width_multiple
+    return hidden * width / (llm.hidden * llm.moe.expert_width)
+
+
 def stage_layers(llm: Llm, *, pipeline_parallel: int) -> tuple[int, ...]:
     """Layers of each pipeline stage: as even as can be, the rest to the middle stages first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.formulas import attention, engine_memory, memory, moe, paging
+from planner.formulas import attention, engine_memory, memory, moe, paging, roofline
 from planner.kinds.engine_instance.plan import Plan
 
 _ADAPTER_RANK = 16
@@ -89,12 +89,18 @@ def _stage_weights(plan: Plan) -> tuple[float, ...]:
         pipeline_parallel=min(layout.pipeline_parallel, plan.llm.layers),
         data_parallel_attention=layout.data_parallel,
         redundant_experts=layout.redundant_experts,
+        expert_padding=memory.expert_padding(plan.llm) if _is_padded(plan) else 1.0,
     )
     sizes += (0.0,) * (layout.pipeline_parallel - len(sizes))
     if spec.checkpoint_bytes is None:
         return sizes
     scale = spec.checkpoint_bytes / memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
     return tuple(size * scale for size in sizes)
+
+
+def _is_padded(plan: Plan) -> bool:
+    """MXFP4 experts computed in 16 bits are stored in the tiles of that kernel."""
+    return roofline.precision(plan.gpu, weight_dtype=plan.weight_dtype) == "mxfp4"
 
 
 def _stage(plan: Plan, *, index: int, layers: int, weights_bytes: float) -> Stage:

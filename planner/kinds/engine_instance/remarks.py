@@ -112,7 +112,7 @@ def _bound(point: serving.Point) -> Finding:
         ("communication", step.communication_s),
         ("launches and scheduling", step.overhead_s),
     )
-    words = ", ".join(f"{show(part / total, 'ratio')} {name}" for name, part in shares if part > 0)
+    words = ", ".join(f"{show(part / total, 'ratio')} {name}" for name, part in shares if part >= 0.005 * total)
     return Finding(
         code="decode_bound",
         severity="info",
