@@ -123,7 +123,7 @@ def draft_of(origin: Origin, *, spec: Mapping[str, Any]) -> Draft:
 
 def draft_read(origin: Origin, *, data: Mapping[str, str], change: Mapping[str, Any] | None = None) -> Draft:
     """The draft of a posted form, with a change written into it as if it had been typed."""
-    typed = {**data, **_as_typed(origin.kind, change=change or {})}
+    typed = {name: data[name] for name in data} | _as_typed(origin.kind, change=change or {})
     base = origin.start if origin.design else origin.marks
     read = form_read(origin.kind, data=typed, base=base, team=origin.team)
     if read.ok:

@@ -6,7 +6,6 @@ Everything comes from the field's type and metadata; nothing here knows a kind.
 from __future__ import annotations
 
 import json
-import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,8 @@ from planner.core import quantities
 from planner.core.kind import DesignKind
 
 Control = Literal["number", "numbers", "choice", "entry", "text", "json"]
+PLAIN_FROM, PLAIN_TO = 1e-6, 1e15
+"""Numbers between are written out; the rest with an exponent."""
 SEGMENTS = 3
 """A choice of so many short words is shown as segments, a longer one as a list."""
 
@@ -148,10 +149,12 @@ def _write(field: Field, *, value: Any) -> str:
 def number_text(value: float, *, unit: str, shown: str, commas: bool = True) -> str:
     """The shortest text that reads back as ``value``: thousands apart, money with two decimals."""
     amount = quantities.convert(float(value), unit, shown)
-    text = f"{Decimal(f'{amount:.12g}'):f}" if math.isfinite(amount) else ""
+    text = f"{amount:.12g}"
     if quantities.parse(text, unit, shown) != float(value):
-        text = f"{Decimal(repr(amount)):f}"
-    whole, _point, decimals = text.partition(".")
+        text = repr(amount)
+    if amount and not PLAIN_FROM <= abs(amount) < PLAIN_TO:
+        return text
+    whole, _point, decimals = f"{Decimal(text):f}".partition(".")
     decimals = decimals.rstrip("0")
     if shown.startswith(("$", "USD")) and abs(amount) < 1000:
         decimals = decimals.ljust(2, "0")

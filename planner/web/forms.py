@@ -103,7 +103,7 @@ def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, A
             continue
         control, error = replace(blank, text=typed[:LONGEST_TYPED]), ""
         try:
-            spec[blank.name] = read(control, typed=control.text)
+            spec[blank.name] = _meant(control, base=base)
         except NotRead as problem:
             error = str(problem)
         fields.append(replace(control, error=error))
@@ -111,6 +111,13 @@ def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, A
     catalog = catalogs.catalog(team)
     marked = _marked(form.fields, spec=form.spec, base=base)
     return replace(form, fields=tuple(_with_choices(each, catalog=catalog, team=team) for each in marked))
+
+
+def _meant(control: Field, *, base: Mapping[str, Any]) -> Any:
+    """The value of a text; one that was not touched is the value it was written from, to the last digit."""
+    if control.name in base and control.text == filled(control, value=base[control.name]).text:
+        return base[control.name]
+    return read(control, typed=control.text)
 
 
 def _checked(form: SpecForm, *, base: Mapping[str, Any]) -> SpecForm:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.simulation import OptionDef, Simulator
 from planner.designs import selectors, services
@@ -22,12 +23,13 @@ from planner.designs.models import Design, Share
 from planner.designs.services import InvalidField
 from planner.jobs import services as jobs
 from planner.web import workload_source
-from planner.web.editing import Draft, draft_read, origin_of
+from planner.web.editing import Draft, change_of, draft_read, origin_of
 from planner.web.security import TeamRequest, editor_required
 from planner.web.views.designs import design_of
 from planner.web.views.editor import SHARE_DAYS, page
 
 PREFIX = "sim_"
+RUN_FIELDS = ("workload", "duration_s", "requests", "seed")
 
 
 @require_POST
@@ -118,18 +120,13 @@ def keep_workload(request: TeamRequest, kind: str) -> HttpResponse:
     draft = _posted(request, kind)
     if not draft.form.ok:
         return page(request, draft=draft)
-    name = request.POST.get("profile_name", "").strip()
-    if not name or len(name) > 160:
-        return page(
-            request, draft=draft, status=422, problem=_("Give the workload profile a name of at most 160 characters.")
-        )
-    workload_source.keep(draft.origin.kind, spec=draft.form.spec, name=name, team=request.team)
-    return page(
-        request,
-        draft=draft,
-        problem="",
-        said=_("Workload “%(name)s” is kept; it is offered as a source of every design.") % {"name": name},
-    )
+    name = request.POST.get("profile_name", "")
+    try:
+        row = workload_source.keep(draft.origin.kind, spec=draft.form.spec, name=name, team=request.team)
+    except ImportProblem as problem:
+        return page(request, draft=draft, status=422, problem=_("Workload profile: %(why)s") % {"why": problem})
+    said = _("Workload “%(name)s” is kept; designs with these inputs can start from it.") % {"name": row.name}
+    return page(request, draft=draft, said=said)
 
 
 def _posted(request: TeamRequest, kind: str) -> Draft:
@@ -147,12 +144,20 @@ def _run(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str,
             run[name] = _figure(text, field=name)
     if text := posted.get(f"{PREFIX}seed", "").strip():
         run["seed"] = _figure(text, field="seed")
-    options = (
-        {option.name: _option(option, text=posted.get(f"{PREFIX}{option.name}", "")) for option in simulator.options}
-        if simulator
-        else {}
-    )
-    return run | {"options": {name: value for name, value in options.items() if value is not None}}
+    if simulator is None:
+        return run
+    options = {
+        option.name: _option(option, text=posted.get(f"{PREFIX}{option.name}", "")) for option in simulator.options
+    }
+    run["options"] = {name: value for name, value in options.items() if value is not None}
+    return _asked_for(run, named=change_of(posted.get(f"{PREFIX}options", "")))
+
+
+def _asked_for(run: dict[str, Any], *, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The run with what a follow-up names: options of the simulator, and how long or how many."""
+    general = {name: value for name, value in named.items() if name in RUN_FIELDS}
+    options = {name: value for name, value in named.items() if name not in RUN_FIELDS}
+    return {**run, **general, "options": {**run["options"], **options}}
 
 
 def _figure(text: str, *, field: str) -> float:
