@@ -12,6 +12,8 @@ from planner.kinds.llm_serving.fleet import Role, bill_parts
 from planner.kinds.llm_serving.metrics import BY_NAME
 from planner.kinds.llm_serving.plan import Plan
 
+_NO_GROWTH = 1e-6
+
 
 def metrics(plan: Plan) -> dict[str, Metric]:
     """All metrics of a plan, in the order of their definitions."""
@@ -52,9 +54,7 @@ def _fleet(plan: Plan) -> Mapping[str, Metric]:
     spec, fleet, facts = plan.spec, plan.fleet, plan.physics
     basis: Basis = "exact" if spec.rate_mode == "assumed" else _basis(plan)
     grown = plan.rps_within_headroom
-    months = None
-    if grown is not None and spec.growth_per_month > 0 and spec.peak_rps > 0:
-        months = max(0.0, math.log(grown / spec.peak_rps) / math.log1p(spec.growth_per_month)) if grown > 0 else 0.0
+    months = _months_to(grown, now=spec.peak_rps, growth_per_month=spec.growth_per_month)
     low, high = plan.low_fleet, plan.high_fleet
     derived = spec.rate_mode == "derived"
     prefill_need, decode_need = needed_by_work(plan)
@@ -88,6 +88,13 @@ def _fleet(plan: Plan) -> Mapping[str, Metric]:
         "max_rps_within_headroom": _metric("max_rps_within_headroom", grown, basis=basis),
         "months_to_full": _metric("months_to_full", months, basis=basis),
     }
+
+
+def _months_to(rate: float | None, *, now: float, growth_per_month: float) -> float | None:
+    """Months until the rate is reached; None without growth to speak of or without a rate."""
+    if rate is None or now <= 0 or growth_per_month < _NO_GROWTH:
+        return None
+    return max(0.0, math.log(max(rate, now) / now) / math.log1p(growth_per_month))
 
 
 def needed_by_work(plan: Plan) -> tuple[float, float]:

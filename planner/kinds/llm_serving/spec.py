@@ -201,14 +201,16 @@ class LlmServingSpec(Spec):
         le=10,
         help="Added to the need before rounding up to units.",
     )
-    spare_prefill_units: int = quantity(0, label="Spare prefill units", group=TOPOLOGY, unit="units", ge=0, le=10_000)
+    spare_prefill_units: int = quantity(
+        0, label="Spare prefill units", group=TOPOLOGY, unit="units", ge=0, le=10_000_000
+    )
     spare_decode_units: int = quantity(
         0,
         label="Spare decode units",
         group=TOPOLOGY,
         unit="units",
         ge=0,
-        le=10_000,
+        le=10_000_000,
         help="Bought beyond the need; they share the load while all are up.",
     )
 
