@@ -200,7 +200,7 @@ def prepare_database(folder: Path) -> str:
     call_command("migrate", verbosity=0, interactive=False)
     call_command("load_catalog", verbosity=0)
     out = io.StringIO()
-    call_command("local_start", token_file=str(folder / "token"), stdout=out)
+    call_command("local_start", token_file=folder / "token", stdout=out)
     return str(json.loads(out.getvalue())["link_path"])
 
 

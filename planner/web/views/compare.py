@@ -1,0 +1,213 @@
+"""Two to six designs side by side at an address of their own: chosen, kept, shared, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from pydantic import ValidationError
+
+from planner import kinds
+from planner.accounts.selectors import allows
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.designs import selectors, services
+from planner.designs.compare import comparison_view, inline_view
+from planner.designs.models import Comparison, Design, Share
+from planner.designs.sharing import MOST_COMPARED, checked_items
+from planner.designs.texts import InvalidField
+from planner.jobs import services as jobs
+from planner.web.security import TeamRequest, editor_required, member_required
+from planner.web.views.editor import SHARE_DAYS
+
+CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind)
+
+
+@require_safe
+@member_required
+def compare(request: TeamRequest) -> HttpResponse:
+    """Designs named in the address (``d``), or the page to choose them on."""
+    chosen = _chosen(request)
+    if len(chosen) < 2:
+        return _chooser(request, chosen=chosen)
+    try:
+        view = inline_view(checked_items(chosen, team=request.team), team=request.team)
+    except InvalidField as invalid:
+        return _chooser(request, chosen=chosen, problem=invalid.message, status=422)
+    except CANNOT_ANSWER as problem:
+        return _chooser(request, chosen=chosen, problem=_no_answer(problem), status=409)
+    return render(request, "compare/compare.html", _context(request, view=view, saved=None))
+
+
+@require_POST
+@editor_required
+def compare_save(request: TeamRequest) -> HttpResponse:
+    """Keep the comparison under a name; from then on it can be shared and printed."""
+    chosen = [{"design": value} for value in request.POST.getlist("d")]
+    try:
+        saved = services.comparison_create(
+            team=request.team, user=request.user, items=chosen, name=request.POST.get("name", "")
+        )
+    except InvalidField as invalid:
+        return _chooser(request, chosen=chosen, problem=invalid.message, status=422)
+    return redirect("web:comparison", saved.id)
+
+
+@require_safe
+@member_required
+def comparison(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
+    """A saved comparison, computed with today's catalog and the designs as they are now."""
+    saved = _comparison(request, comparison_id)
+    try:
+        view = comparison_view(saved)
+    except InvalidField as invalid:
+        return _chooser(request, chosen=[], problem=invalid.message, status=409)
+    except CANNOT_ANSWER as problem:
+        return _chooser(request, chosen=[], problem=_no_answer(problem), status=409)
+    return render(request, "compare/compare.html", _context(request, view=view, saved=saved))
+
+
+@require_safe
+@member_required
+def comparison_export(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
+    """The table as CSV."""
+    from planner.reports.build import comparison_csv
+
+    saved = _comparison(request, comparison_id)
+    response = HttpResponse(comparison_csv(comparison_view(saved)), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename="comparison.csv") or ""
+    return response
+
+
+@require_POST
+@editor_required
+def comparison_report(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
+    saved = _comparison(request, comparison_id)
+    try:
+        job = jobs.report_start(
+            team=request.team, user=request.user, comparison=saved, paper=request.POST.get("paper", "a4")
+        )
+    except InvalidField as invalid:
+        messages.error(request, invalid.message)
+        return redirect("web:comparison", saved.id)
+    return redirect("web:job", job.id)
+
+
+@require_POST
+@editor_required
+def comparison_share(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
+    saved = _comparison(request, comparison_id)
+    days = request.POST.get("days", "")
+    if days not in ("", *map(str, SHARE_DAYS)):
+        messages.error(request, _("Choose one of the offered times."))
+        return redirect("web:comparison", saved.id)
+    expires_at = timezone.now() + timedelta(days=int(days)) if days else None
+    services.share_create(team=request.team, user=request.user, comparison=saved, expires_at=expires_at)
+    messages.success(request, _("Anyone with the new link sees this comparison as it is now."))
+    return redirect(reverse("web:comparison", args=[saved.id]) + "#share")
+
+
+@require_POST
+@editor_required
+def comparison_share_revoke(request: TeamRequest, comparison_id: UUID, share_id: UUID) -> HttpResponse:
+    saved = _comparison(request, comparison_id)
+    try:
+        found = selectors.share(request.team, share_id)
+    except Share.DoesNotExist:
+        raise Http404 from None
+    if found.comparison_id != saved.id:
+        raise Http404
+    services.share_revoke(share=found, user=request.user)
+    messages.success(request, _("The link no longer opens."))
+    return redirect(reverse("web:comparison", args=[saved.id]) + "#share")
+
+
+def _comparison(request: TeamRequest, comparison_id: UUID) -> Comparison:
+    try:
+        return selectors.comparison(request.team, comparison_id)
+    except Comparison.DoesNotExist:
+        raise Http404 from None
+
+
+def _chosen(request: TeamRequest) -> list[dict[str, str]]:
+    """Designs of the address, each once, in order; the first is the baseline."""
+    return [{"design": value} for value in dict.fromkeys(request.GET.getlist("d")) if value]
+
+
+def _no_answer(problem: Exception) -> str:
+    reason = _("its inputs are no longer valid") if isinstance(problem, ValidationError) else str(problem)
+    return _("One of the designs has no answer, so they cannot be compared: %(reason)s.") % {
+        "reason": reason.rstrip(".")
+    }
+
+
+def _chooser(
+    request: TeamRequest, *, chosen: Sequence[Mapping[str, str]], problem: str = "", status: int = 200
+) -> HttpResponse:
+    ids = {item["design"] for item in chosen}
+    context = {
+        "designs": [(design, str(design.id) in ids) for design in selectors.designs(request.team)[:100]],
+        "saved": list(selectors.comparisons(request.team)[:20]),
+        "kinds": {kind.slug: kind.label for kind in kinds.all_kinds().values()},
+        "problem": problem,
+        "most": MOST_COMPARED,
+    }
+    return render(request, "compare/choose.html", context, status=status)
+
+
+def _context(request: TeamRequest, *, view: dict[str, Any], saved: Comparison | None) -> dict[str, Any]:
+    ids = [item["design"]["id"] for item in view["items"] if item["design"]]
+    return {
+        "view": view,
+        "saved": saved,
+        "editable": allows(request.role, "editor"),
+        "columns": [_column(item, ids=ids) for item in view["items"]],
+        "others": _others(request, ids=ids),
+        "ids": ids,
+        "shares": _shares(request, saved) if saved else [],
+        "share_days": SHARE_DAYS,
+        "can_keep": len(ids) == len(view["items"]),
+    }
+
+
+def _column(item: Mapping[str, Any], *, ids: Sequence[str]) -> dict[str, Any]:
+    """An item with the addresses that make it the baseline or leave it out."""
+    own = item["design"]["id"] if item["design"] else None
+    rest = [one for one in ids if one != own]
+    return {
+        **item,
+        "first_url": _address([own, *rest]) if own and item["order"] > 0 else "",
+        "without_url": _address(rest) if own and len(rest) >= 2 else "",
+    }
+
+
+def _address(ids: Sequence[str]) -> str:
+    return reverse("web:compare") + "?" + "&".join(f"d={one}" for one in ids)
+
+
+def _others(request: TeamRequest, *, ids: Sequence[str]) -> list[Design]:
+    """Designs that could be added."""
+    if len(ids) >= MOST_COMPARED:
+        return []
+    return list(selectors.designs(request.team).exclude(id__in=ids)[:50])
+
+
+def _shares(request: TeamRequest, saved: Comparison) -> list[dict[str, Any]]:
+    now = timezone.now()
+    return [
+        {
+            "share": row,
+            "link": request.build_absolute_uri(services.share_link(row)),
+            "expired": row.expires_at is not None and row.expires_at <= now,
+        }
+        for row in selectors.shares(request.team, comparison=saved)
+    ]

@@ -1,0 +1,172 @@
+"""Jobs: the list, and the page of one that follows it until it has ended."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from planner.accounts.selectors import allows
+from planner.core import quantities
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.designs.texts import InvalidField
+from planner.jobs import selectors, services
+from planner.jobs.models import Job, Purpose, State
+from planner.web.security import TeamRequest, editor_required, member_required
+
+PAGE_SIZE = 30
+
+
+@require_safe
+@member_required
+def jobs(request: TeamRequest) -> HttpResponse:
+    """The team's jobs, newest first; the list follows them while any of them runs."""
+    asked = {name: request.GET.get(name, "")[:20] for name in ("state", "purpose")}
+    found = selectors.jobs(request.team, state=asked["state"], purpose=asked["purpose"])
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    rows = [selectors.job_row(job) for job in page]
+    context = {
+        "page": page,
+        "rows": [{**row, "progress": _progress(row)} for row in rows],
+        "asked": asked,
+        "filtered": any(asked.values()),
+        "states": [("active", _("under way")), ("finished", _("ended")), *State.choices],
+        "purposes": Purpose.choices,
+        "running": any(row["is_active"] for row in rows),
+    }
+    return render(request, "jobs/jobs.html#rows" if request.htmx else "jobs/jobs.html", context)
+
+
+@require_safe
+@member_required
+def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
+    """One job. The fragment carries its trigger only while the job is under way: polling ends with it."""
+    found = _job(request, job_id)
+    view = selectors.job_view(found)
+    context = {
+        "job": found,
+        "view": view,
+        "progress": _progress(view),
+        "facts": _facts(view),
+        "editable": allows(request.role, "editor"),
+        "title": _title(view),
+    }
+    return render(request, "jobs/job.html#live" if request.htmx else "jobs/job.html", context)
+
+
+@require_POST
+@editor_required
+def job_cancel(request: TeamRequest, job_id: UUID) -> HttpResponse:
+    services.job_cancel(job=_job(request, job_id), user=request.user)
+    return redirect("web:job", job_id)
+
+
+@require_POST
+@editor_required
+def job_retry(request: TeamRequest, job_id: UUID) -> HttpResponse:
+    """Run it again, as a new job with the same inputs."""
+    try:
+        again = services.job_retry(job=_job(request, job_id), user=request.user)
+    except (InvalidField, MissingFigure, UnknownEntry) as problem:
+        messages.error(request, str(problem))
+        return redirect("web:job", job_id)
+    return redirect("web:job", again.id)
+
+
+@require_safe
+@member_required
+def job_document(request: TeamRequest, job_id: UUID) -> HttpResponse:
+    """The file a report job made."""
+    found = _job(request, job_id)
+    content = selectors.document(found)
+    if content is None or not found.result:
+        raise Http404
+    response = HttpResponse(content, content_type=found.result["media_type"])
+    inline = content_disposition_header(as_attachment=False, filename=found.result["filename"])
+    response["Content-Disposition"] = inline or "inline"
+    return response
+
+
+@require_safe
+@member_required
+def job_export(request: TeamRequest, job_id: UUID, form: str) -> HttpResponse:
+    """The result as JSON, or its metrics as CSV."""
+    found = _job(request, job_id)
+    if not found.result or "metrics" not in found.result or form not in ("csv", "json"):
+        raise Http404
+    name = f"simulation-{str(found.id)[:8]}.{form}"
+    if form == "json":
+        response = HttpResponse(json.dumps(found.result, allow_nan=False, indent=1), content_type="application/json")
+    else:
+        response = HttpResponse(_csv(selectors.job_view(found)), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or ""
+    return response
+
+
+def _job(request: TeamRequest, job_id: UUID) -> Job:
+    try:
+        return selectors.job(request.team, job_id)
+    except Job.DoesNotExist:
+        raise Http404 from None
+
+
+def _title(view: Mapping[str, Any]) -> str:
+    """What the tab says: the percentage while it runs."""
+    return f"{view['percent']} % · {view['title']}" if view["is_active"] else str(view["title"])
+
+
+def _progress(row: Mapping[str, Any]) -> str:
+    """Where the job stands, in a line."""
+    if row["state"] == State.QUEUED:
+        return _("waiting for a worker")
+    if row["state"] == State.CANCELLING:
+        return _("stopping")
+    if row["state"] == State.RUNNING and row["eta_s"] is not None:
+        return _("%(left)s left") % {"left": quantities.show(row["eta_s"], "s")}
+    return str(row["message"])
+
+
+def _facts(view: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Label and figure of what is known about a run."""
+    known = (
+        (_("Simulated"), view["simulated_s"] or None, "s"),
+        (_("Requests"), view["events"] or None, "requests"),
+        (_("Speed"), view["events_per_s"], "req/s"),
+        (_("Elapsed"), view["elapsed_s"], "s"),
+        (_("Left"), view["eta_s"], "s"),
+    )
+    return [(label, quantities.show(value, unit)) for label, value, unit in known if value is not None]
+
+
+def _csv(view: Mapping[str, Any]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("metric", "label", "unit", "estimate", "simulated", "low", "high"))
+    writer.writerows(_csv_rows(view))
+    return out.getvalue()
+
+
+def _csv_rows(view: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    estimates = {row["name"]: row["estimate"]["value"] for row in view["beside"]}
+    for group in view["metrics"]:
+        for row in group["rows"]:
+            yield (
+                row["name"],
+                row["label"],
+                row["unit"],
+                estimates.get(row["name"]),
+                row["value"],
+                row.get("low"),
+                row.get("high"),
+            )
