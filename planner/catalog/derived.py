@@ -19,9 +19,9 @@ USUAL_GPUS = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-sxm-80gb", "l4
 def llm_facts(llm: Llm, catalog: Catalog | None = None) -> dict[str, Any]:
     """Facts of an LLM, ready for JSON.
 
-    ``kv_bytes_per_token`` is the marginal figure on one GPU at a long context, by format of the cache; where layers have
-    a window, a request's cache is the curve ``kv_bytes_by_length``. ``weight_bytes`` are by format. With a catalog,
-    ``gpus_to_hold_weights`` says how many of the usual GPUs the weights alone fill, in the LLM's own format.
+    ``kv_bytes_per_token`` is the marginal figure on one GPU at a long context, by format of the cache; where layers
+    have a window, a request's cache is the curve ``kv_bytes_by_length``. ``weight_bytes`` are by format. With a
+    catalog, ``gpus_to_hold_weights`` says how many of the usual GPUs the weights fill, in the LLM's own format.
     """
     counts = memory.parameters(llm)
     facts: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -70,6 +70,10 @@ class EntryContent(Content):
 
     @property
     def group(self) -> str:
+        raise NotImplementedError
+
+    def plain(self) -> Any:
+        """The plain type estimators read."""
         raise NotImplementedError
 
     def also(self) -> tuple[str, ...]:

@@ -154,41 +154,59 @@ class FileCatalog:
             raise UnknownEntry(table=table, slug=name, nearest=names.nearest(name, index))
         return rows[slug]
 
+    def _plain(self, table: str) -> dict[str, Any]:
+        return {slug: row.content.plain() for slug, row in self._tables[table].items()}
+
     @cached_property
-    def _plain(self) -> dict[str, dict[str, Any]]:
-        plain = ("gpus", "llms", "links", "engines", "prices")
-        return {table: {slug: row.content.plain() for slug, row in self._tables[table].items()} for table in plain}
+    def _gpus(self) -> dict[str, Gpu]:
+        return self._plain("gpus")
+
+    @cached_property
+    def _llms(self) -> dict[str, Llm]:
+        return self._plain("llms")
+
+    @cached_property
+    def _engines(self) -> dict[str, Engine]:
+        return self._plain("engines")
+
+    @cached_property
+    def _links(self) -> dict[str, Link]:
+        return self._plain("links")
+
+    @cached_property
+    def _prices(self) -> dict[str, Price]:
+        return self._plain("prices")
 
     def gpu(self, slug: str) -> Gpu:
-        return self._plain["gpus"][self.record("gpus", slug).slug]
+        return self._gpus[self.record("gpus", slug).slug]
 
     def llm(self, slug: str) -> Llm:
-        return self._plain["llms"][self.record("llms", slug).slug]
+        return self._llms[self.record("llms", slug).slug]
 
     def engine(self, slug: str) -> Engine:
-        return self._plain["engines"][self.record("engines", slug).slug]
+        return self._engines[self.record("engines", slug).slug]
 
     def link(self, slug: str) -> Link:
-        return self._plain["links"][self.record("links", slug).slug]
+        return self._links[self.record("links", slug).slug]
 
     def price(self, gpu: str) -> Price | None:
         """The price to assume for a GPU (see `planner.catalog.pricing`), or None."""
         return pricing.assumed(self.prices(), gpu=self.gpu(gpu).slug)
 
     def gpus(self) -> Sequence[Gpu]:
-        return tuple(self._plain["gpus"].values())
+        return tuple(self._gpus.values())
 
     def llms(self) -> Sequence[Llm]:
-        return tuple(self._plain["llms"].values())
+        return tuple(self._llms.values())
 
     def engines(self) -> Sequence[Engine]:
-        return tuple(self._plain["engines"].values())
+        return tuple(self._engines.values())
 
     def links(self) -> Sequence[Link]:
-        return tuple(self._plain["links"].values())
+        return tuple(self._links.values())
 
     def prices(self) -> Sequence[Price]:
-        return tuple(self._plain["prices"].values())
+        return tuple(self._prices.values())
 
     def calibration(self, name: str) -> Mapping[str, Any]:
         """The table of fitted coefficients of a name; raises `UnknownEntry`."""

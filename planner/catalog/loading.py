@@ -51,9 +51,7 @@ def load_entries(catalog: FileCatalog) -> Loaded:
     stored = {(row.table, row.slug): row for row in Entry.objects.filter(team__isnull=True)}
     wanted = {(table, record.slug): record for table in LISTED for record in catalog.records(table)}
     fresh = {place: _entry(record) for place, record in wanted.items()}
-    changed = [
-        row for place, row in fresh.items() if place not in stored or _differs(row, stored[place], _ENTRY_FIELDS)
-    ]
+    changed = [row for place, row in fresh.items() if place not in stored or _differs(row, stored[place])]
     Entry.objects.bulk_create(
         changed,
         update_conflicts=True,
@@ -77,8 +75,8 @@ def _entry(record: Record) -> Entry:
     )
 
 
-def _differs(fresh: Any, stored: Any, fields: Iterable[str]) -> bool:
-    return any(getattr(fresh, name) != getattr(stored, name) for name in fields)
+def _differs(fresh: Entry, stored: Entry) -> bool:
+    return any(getattr(fresh, name) != getattr(stored, name) for name in _ENTRY_FIELDS)
 
 
 def _counted(
@@ -109,7 +107,7 @@ def load_workloads(catalog: FileCatalog) -> Loaded:
 
 
 def _print_of(record: Record) -> str:
-    """Changes with the file of the workload, with its trace (whose SHA-256 the file holds) and with how facts are made."""
+    """Changes with the workload's file, with its trace (the file holds its SHA-256) and with how facts are made."""
     made = json.dumps([FACTS_VERSION, record.payload], sort_keys=True)
     return hashlib.sha256(made.encode()).hexdigest()
 

@@ -155,7 +155,7 @@ def _split(value: Any, path: str, figures: dict[str, Figure]) -> Any:
 
 
 def _first_words(problem: ValueError) -> str:
-    details = getattr(problem, "errors", list)()
+    details: list[Any] = getattr(problem, "errors", list)()
     if not details:
         return str(problem)
     return f"{'.'.join(str(part) for part in details[0]['loc'])}: {details[0]['msg']}"

@@ -105,7 +105,7 @@ def _built(team: Team) -> FileCatalog:
 
 
 def _record(row: Entry) -> Record | None:
-    """The record of a stored entry; None, with a line in the log, when an older version stored what is refused today."""
+    """The record of a stored entry; None, and a line in the log, where an older version took what is refused today."""
     try:
         return files.checked(row.table, row.payload, where=f"{row.table}/{row.slug}")
     except CatalogFileError as problem:
@@ -187,8 +187,6 @@ def workload_columns(row: Workload) -> Columns:
 
 def workload_profile(row: Workload) -> dict[str, float]:
     """Mean rate, lengths and hit rate of a workload, whichever its form; what is not known is left out."""
-    facts = {
-        "rate_rps": row.facts.get("peak_rps"),
-        **{name: value for name, value in row.facts.items() if value is not None},
-    }
-    return {name: float(facts[name]) for name in PROFILE_FIELDS if facts.get(name) is not None}
+    known = {name: value for name, value in row.facts.items() if value is not None}
+    known.setdefault("rate_rps", known.get("peak_rps"))
+    return {name: float(known[name]) for name in PROFILE_FIELDS if known.get(name) is not None}

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from planner.accounts.models import Team
+from planner.accounts.models import AuditEntry, Team
 from planner.accounts.selectors import scoped
 from planner.catalog import files, loading, names, selectors
 from planner.catalog.columns import pack
@@ -84,20 +84,22 @@ def workload_import(*, team: Team, user_id: int | None = None, name: str, data: 
     )
     fields = {
         "form": Workload.Form.TRACE,
-        "facts": trace_facts(trace) | {"imported_by": user_id},
+        "facts": trace_facts(trace),
         "columns": pack(trace),
         "source": f"upload {filename[-120:]}".strip(),
     }
-    return _workload_create(team=team, name=name, fields=fields)
+    return _workload_create(team=team, user_id=user_id, name=name, fields=fields)
 
 
-def workload_save_profile(*, team: Team, name: str, facts: Mapping[str, Any], description: str = "") -> Workload:
+def workload_save_profile(
+    *, team: Team, name: str, facts: Mapping[str, Any], description: str = "", user_id: int | None = None
+) -> Workload:
     """Keep rates and lengths under a name, to fill other designs with; raises `ImportProblem` naming the fact."""
     kept = {key: _fact(key, value) for key, value in facts.items() if value is not None}
     if not kept:
         raise ImportProblem(None, "facts", f"give at least one of {', '.join(PROFILE_FACTS)}")
     fields = {"form": Workload.Form.PROFILE, "facts": kept, "description": description[:600], "source": "saved design"}
-    return _workload_create(team=team, name=name, fields=fields)
+    return _workload_create(team=team, user_id=user_id, name=name, fields=fields)
 
 
 def _fact(key: str, value: Any) -> float:
@@ -111,14 +113,17 @@ def _fact(key: str, value: Any) -> float:
     return float(value)
 
 
-def _workload_create(*, team: Team, name: str, fields: Mapping[str, Any]) -> Workload:
+def _workload_create(*, team: Team, user_id: int | None, name: str, fields: Mapping[str, Any]) -> Workload:
     """A new row under a free slug. Two imports of one name at once both get a slug: the loser looks again."""
     name, wanted = _named(name)
     for _attempt in range(5):
         taken = [*scoped(Workload.objects.all(), team).values_list("slug", flat=True), *_shipped_slugs()]
         try:
             with transaction.atomic():
-                return Workload.objects.create(team=team, name=name, slug=names.free_slug(wanted, taken), **fields)
+                slug = names.free_slug(wanted, taken)
+                row = Workload.objects.create(team=team, name=name, slug=slug, **fields)
+                _audit(team, user_id, action="create", subject="workload", subject_id=slug, summary=name)
+                return row
         except IntegrityError:
             continue
     raise ImportProblem(None, "name", "is being used by another import; try again")
@@ -139,14 +144,18 @@ def _named(name: str) -> tuple[str, str]:
     return name, slug
 
 
-def workload_delete(*, workload: Workload, team: Team) -> None:
+def workload_delete(*, workload: Workload, team: Team, user_id: int | None = None) -> None:
     """Delete a team's workload; raises `UnknownEntry` for one that is not the team's (shipped ones stay)."""
-    deleted, _ = scoped(Workload.objects.filter(pk=workload.pk), team).delete()
-    if not deleted:
-        raise UnknownEntry(table="workloads", slug=workload.slug)
+    with transaction.atomic():
+        deleted, _ = scoped(Workload.objects.filter(pk=workload.pk), team).delete()
+        if not deleted:
+            raise UnknownEntry(table="workloads", slug=workload.slug)
+        _audit(team, user_id, action="delete", subject="workload", subject_id=workload.slug, summary=workload.name)
 
 
-def llm_import(*, team: Team, name: str, config: Any, as_of: dt.date | None = None) -> Entry:
+def llm_import(
+    *, team: Team, name: str, config: Any, as_of: dt.date | None = None, user_id: int | None = None
+) -> Entry:
     """Add an LLM from the content of its ``config.json``; raises `ImportProblem` naming the key.
 
     An architecture the importer does not know is refused by name, never guessed.
@@ -163,7 +172,7 @@ def llm_import(*, team: Team, name: str, config: Any, as_of: dt.date | None = No
         "native_dtype": dtype,
         "architecture": shape,
     }
-    return _entry_save(team=team, table="llms", payload=payload, strip="architecture.")
+    return _entry_save(team=team, user_id=user_id, table="llms", payload=payload, strip="architecture.")
 
 
 def gpu_save(
@@ -178,6 +187,7 @@ def gpu_save(
     source: str = "",
     price_usd_per_h: float | None = None,
     as_of: dt.date | None = None,
+    user_id: int | None = None,
 ) -> Entry:
     """Add or replace a team's GPU and its price; raises `ImportProblem` naming the figure.
 
@@ -202,8 +212,8 @@ def gpu_save(
     }
     price = None if price_usd_per_h is None else {"value": price_usd_per_h, "unit": "USD/h", **made}
     with transaction.atomic():
-        entry = _entry_save(team=team, table="gpus", payload=payload, strip="figures.")
-        _team_price(team, gpu=slug, price=price)
+        entry = _entry_save(team=team, user_id=user_id, table="gpus", payload=payload, strip="figures.")
+        _team_price(team, user_id=user_id, gpu=slug, price=price)
     return entry
 
 
@@ -213,7 +223,7 @@ def _unit(figure: str) -> str:
     return FIGURE_UNITS[figure]
 
 
-def _team_price(team: Team, *, gpu: str, price: Mapping[str, Any] | None) -> None:
+def _team_price(team: Team, *, user_id: int | None, gpu: str, price: Mapping[str, Any] | None) -> None:
     """The team's one on-demand price of a GPU: saved, or taken away with None."""
     slug = f"{gpu}-team"
     if price is None:
@@ -227,28 +237,47 @@ def _team_price(team: Team, *, gpu: str, price: Mapping[str, Any] | None) -> Non
         "commitment": "on_demand",
         "price": price,
     }
-    _entry_save(team=team, table="prices", payload=payload, strip="")
+    _entry_save(team=team, user_id=user_id, table="prices", payload=payload, strip="")
 
 
-def entry_delete(*, entry: Entry, team: Team) -> None:
+def entry_delete(*, entry: Entry, team: Team, user_id: int | None = None) -> None:
     """Delete a team's own entry, a GPU with its price; raises `UnknownEntry` for one that is not the team's."""
     with transaction.atomic():
         deleted, _ = scoped(Entry.objects.filter(pk=entry.pk), team).delete()
         if not deleted:
             raise UnknownEntry(table=entry.table, slug=entry.slug)
         if entry.table == "gpus":
-            _team_price(team, gpu=entry.slug, price=None)
-    transaction.on_commit(lambda: selectors.forget(team))
-    selectors.forget(team)
+            _team_price(team, user_id=user_id, gpu=entry.slug, price=None)
+        _audit(team, user_id, action="delete", subject=entry.table, subject_id=entry.slug, summary=entry.name)
+    _forget(team)
 
 
-def _entry_save(*, team: Team, table: str, payload: dict[str, Any], strip: str) -> Entry:
+def _entry_save(*, team: Team, user_id: int | None, table: str, payload: dict[str, Any], strip: str) -> Entry:
     record = _checked(table, payload, strip=strip)
     content = record.content
     values = {"name": content.title, "group": content.group, "payload": payload, "search": content.search()}
-    entry, _ = Entry.objects.update_or_create(table=table, slug=content.slug, team=team, defaults=values)
-    selectors.forget(team)
+    with transaction.atomic():
+        entry, _ = Entry.objects.update_or_create(table=table, slug=content.slug, team=team, defaults=values)
+        _audit(team, user_id, action="save", subject=table, subject_id=content.slug, summary=content.title)
+    _forget(team)
     return entry
+
+
+def _forget(team: Team) -> None:
+    """Look again at once here, and again when the change is committed: another thread may have looked in between."""
+    selectors.forget(team)
+    transaction.on_commit(lambda: selectors.forget(team))
+
+
+def _audit(team: Team, user_id: int | None, *, action: str, subject: str, subject_id: str, summary: str) -> None:
+    AuditEntry.objects.create(
+        team=team,
+        user_id=user_id,
+        action=action,
+        subject=subject,
+        subject_id=subject_id[:40],
+        summary=summary[:300],
+    )
 
 
 def _checked(table: str, payload: dict[str, Any], *, strip: str) -> Record:

@@ -53,7 +53,7 @@ def read_config(config: Any) -> tuple[Shape, str, str]:
     name, text = _architecture(config)
     family, reader, defaults = ARCHITECTURES[name]
     shape = reader(Config(text, defaults=defaults))
-    return shape, native_dtype(config, text), family
+    return shape, native_dtype(config, text), FAMILY_BY_TYPE.get(str(config.get("model_type")), family)
 
 
 def _architecture(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -209,6 +209,9 @@ _GEMMA3 = {
 }
 """What a Gemma 3 configuration may leave out (defaults of transformers' Gemma3TextConfig)."""
 _GEMMA2 = {"head_dim": 256, "sliding_window": 4096}
+
+FAMILY_BY_TYPE = {"kimi_k2": "Kimi"}
+"""Families that publish under the architecture of another."""
 
 ARCHITECTURES: Mapping[str, tuple[str, Callable[[Config], Shape], Mapping[str, Any]]] = {
     "LlamaForCausalLM": ("Llama", _dense, {}),

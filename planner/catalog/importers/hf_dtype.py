@@ -49,6 +49,12 @@ def _by_bits(bits: Any, key: str) -> str:
     raise ImportProblem(None, key, f"{str(bits)[:20]} bits are not supported; 4 and 8 are")
 
 
+def _by_float_bits(bits: Any, key: str) -> str:
+    if bits in (4, 8):
+        return "fp8" if bits == 8 else "nvfp4"
+    raise ImportProblem(None, key, f"floats of {str(bits)[:20]} bits are not supported; 4 and 8 are")
+
+
 def _by_algorithm(name: Any) -> str:
     if name in _ALGORITHMS:
         return _ALGORITHMS[name]
@@ -64,8 +70,5 @@ def _by_groups(scheme: Mapping[str, Any]) -> str:
     if not isinstance(weights, Mapping):
         raise ImportProblem(None, key, "names no weights")
     if weights.get("type") == "float":
-        found = {8: "fp8", 4: "nvfp4"}.get(weights.get("num_bits"))
-        if found is None:
-            raise ImportProblem(None, key, f"floats of {str(weights.get('num_bits'))[:20]} bits are not supported")
-        return found
+        return _by_float_bits(weights.get("num_bits"), f"{key}.weights.num_bits")
     return _by_bits(weights.get("num_bits"), f"{key}.weights.num_bits")

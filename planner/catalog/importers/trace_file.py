@@ -28,6 +28,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "arrival_ms",
         "arrival_time_ms",
         "timestamp_ms",
+        "timestamp_ns",
         "arrival_ns",
         "arrival_time_ns",
     ),
@@ -67,20 +68,12 @@ class Columns:
 
     names: Mapping[str, str]
     ignored: tuple[str, ...]
+    seconds_per_unit: float
+    """What one unit of the arrival column is [s]."""
 
     def called(self, role: str) -> str:
         """The file's own name of a column, for messages."""
         return self.names.get(role, role)
-
-    @property
-    def seconds_per_unit(self) -> float:
-        """What one unit of the arrival column is [s]: as its name says; Mooncake's ``timestamp`` is in ms."""
-        name = self.names["arrival"].lower()
-        suffix = re.search(r"_(ms|ns)$", name)
-        if suffix:
-            return _UNITS[suffix.group(1)]
-        mooncake = name == "timestamp" and self.names["input_tokens"].lower() == "input_length"
-        return 1e-3 if mooncake else 1.0
 
 
 def text_of(data: bytes, *, max_bytes: int, max_unpacked_bytes: int) -> str:
@@ -199,7 +192,17 @@ def columns_of(header: list[str]) -> Columns:
             have = ", ".join(name[:40] for name in header[:12]) or "none"
             looked = ", ".join(NAMES[role][:5])
             raise ImportProblem(1, role, f"no such column; looked for {looked} …; the file has {have}")
-    return Columns(found, tuple(name for name in header if name not in found.values())[:20])
+    ignored = tuple(name for name in header if name not in found.values())[:20]
+    return Columns(found, ignored, _seconds_per_unit(arrival=found["arrival"], inputs=found["input_tokens"]))
+
+
+def _seconds_per_unit(*, arrival: str, inputs: str) -> float:
+    """As the name of the column says; Mooncake's ``timestamp`` is in milliseconds."""
+    suffix = re.search(r"_(ms|ns)$", arrival.lower())
+    if suffix:
+        return _UNITS[suffix.group(1)]
+    mooncake = (arrival.lower(), inputs.lower()) == ("timestamp", "input_length")
+    return 1e-3 if mooncake else 1.0
 
 
 def _plain(name: str) -> str:

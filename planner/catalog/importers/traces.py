@@ -113,7 +113,7 @@ def _moment(value: Any, line: int, field: str) -> float:
 
 def _tokens(value: Any, line: int, field: str) -> int:
     try:
-        number = float(value)
+        number = int(value) if type(value) is str and value.isdecimal() else float(value)
     except (TypeError, ValueError):
         raise ImportProblem(line, field, f"“{_short(value)}” is not a number of tokens") from None
     if isinstance(value, bool) or not math.isfinite(number) or number != int(number):

@@ -13,7 +13,7 @@ from planner.catalog.services import catalog_load
 class Command(BaseCommand):
     help = "Load GPUs, LLMs, links, engines, prices and workloads from the catalog files. Safe to repeat."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *_args: Any, **_options: Any) -> None:
         try:
             loaded = catalog_load()
         except CatalogFileError as problem:

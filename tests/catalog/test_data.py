@@ -1,0 +1,114 @@
+"""The files that ship: complete, sourced, and in step with published figures."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from planner.catalog import files
+from planner.catalog.facts import trace_facts
+from planner.catalog.importers.traces import read_trace
+from planner.core.catalog import Figure
+from planner.formulas import attention, memory
+
+LLMS = files.load().llms()
+GPUS = files.load().gpus()
+LIMITS = {"max_bytes": 2**26, "max_unpacked_bytes": 2**26, "max_rows": 10**6}
+
+
+def test_there_is_enough_of_everything(shipped):
+    assert len(shipped.gpus()) >= 45
+    assert len(shipped.llms()) >= 60
+    assert {engine.slug for engine in shipped.engines()} == {"vllm", "sglang", "tensorrt_llm"}
+    assert {link.scope for link in shipped.links()} == {"scale_up", "host", "scale_out"}
+    assert len(shipped.prices()) >= 50
+
+
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.slug)
+def test_a_gpu_has_plausible_memory_and_a_source_for_each_figure(gpu):
+    marketed_gib, visible_gib = gpu.figure("memory_bytes") / 1e9, gpu.figure("visible_memory_bytes") / 2**30
+    assert 0.9 <= visible_gib / marketed_gib <= 1.005, "marketed GB is GiB of HBM, less what ECC and driver take"
+    assert all(isinstance(each, Figure) and each.source and each.as_of for each in gpu.figures.values())
+    if gpu.has("bf16_flops_per_s") and gpu.has("fp8_flops_per_s"):
+        assert gpu.figure("fp8_flops_per_s") >= gpu.figure("bf16_flops_per_s")
+    if gpu.has("scaleup_gpus") and gpu.figure("scaleup_gpus") > 1:
+        assert gpu.figure("scaleup_bytes_per_s") > 0
+
+
+@pytest.mark.parametrize(
+    ("slug", "gib"), [("h100-sxm", 79.2), ("h200-sxm", 139.7), ("a100-sxm-80gb", 79.3), ("gb300", 276.5), ("t4", 14.56)]
+)
+def test_visible_memory_is_what_engines_log(shipped, slug, gib):
+    assert shipped.gpu(slug).figure("visible_memory_bytes") / 2**30 == pytest.approx(gib, abs=0.1)
+
+
+def test_the_share_alike_efficiencies_do_not_ship(shipped):
+    texts = [path.read_text() for path in (files.DATA / "gpus").glob("*.toml")]
+    assert not any("794.5" in text or "1402.6" in text or "matmul" in text for text in texts)
+
+
+@pytest.mark.parametrize("llm", [llm for llm in LLMS if llm.published_params], ids=lambda llm: llm.slug)
+def test_counted_parameters_are_within_one_percent_of_the_published_total(llm):
+    assert memory.parameters(llm)["total"] == pytest.approx(llm.published_params, rel=0.01)
+
+
+def test_most_llms_quote_a_published_total():
+    assert sum(llm.published_params is not None for llm in LLMS) >= 45
+
+
+@pytest.mark.parametrize(
+    ("slug", "kv_bytes"),
+    [("llama-3-1-8b", 131_072), ("llama-3-1-70b", 327_680), ("qwen3-32b", 262_144), ("deepseek-v3", 70_272)],
+)
+def test_the_cache_of_a_token_is_the_golden_figure(shipped, slug, kv_bytes):
+    assert attention.kv_bytes_per_token(shipped.llm(slug), dtype_bytes=2) == kv_bytes
+
+
+def test_the_state_of_a_hybrid_fills_the_page_an_engine_logged(shipped):
+    """vLLM rounds its attention block up to the state: 2,096 tokens of fp8 cache for a 35B with these shapes."""
+    llm = shipped.llm("qwen3.5-35b-a3b")
+    state = llm.linear.state_bytes / llm.linear.layers
+    token = 2 * llm.kv_heads * llm.head_dim * 1
+    assert np.ceil(state / token / 16) * 16 == 2096
+
+
+@pytest.mark.parametrize("record", files.load().records("workloads"), ids=lambda record: record.slug)
+def test_a_shipped_trace_says_its_licence_and_matches_its_print(record):
+    content = record.content
+    if content.form == "profile":
+        return
+    path = files.DATA / "workloads" / content.file
+    assert path.stat().st_size < 300_000
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == content.sha256
+    assert content.licence in ("CC BY 4.0", "Apache-2.0")
+    assert "Azure" in content.attribution or "Mooncake" in content.attribution
+    header = gzip.decompress(path.read_bytes()).split(b"\n", 1)[0]
+    assert set(header.decode().split(",")) <= {"arrival_s", "input_tokens", "output_tokens", "cached_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "requests", "inputs", "outputs"),
+    [
+        ("azure-2023-conversation", 19_366, 1154.7, 211.1),
+        ("azure-2023-code", 8_819, 2047.8, 27.9),
+        ("mooncake-conversation", 12_031, 12_035, 343),
+    ],
+)
+def test_a_shipped_trace_has_the_published_size_and_means(slug, requests, inputs, outputs):
+    facts = trace_facts(read_trace((files.DATA / "workloads" / f"{slug}.csv.gz").read_bytes(), **LIMITS))
+    assert facts["requests"] == facts["rows"] == requests
+    assert facts["input_tokens"] == pytest.approx(inputs, abs=0.5)
+    assert facts["output_tokens"] == pytest.approx(outputs, abs=0.5)
+    assert 56 * 60 < facts["duration_s"] <= 3600
+    assert sum(facts["arrivals"]["requests"]) == requests
+
+
+def test_the_hits_of_the_mooncake_trace_are_those_computed_elsewhere():
+    """36.6 % of its blocks hit a cache without limit; blocks are 512 tokens but for each request's last."""
+    trace = read_trace((files.DATA / "workloads/mooncake-conversation.csv.gz").read_bytes(), **LIMITS)
+    blocks = np.ceil(trace.input_tokens / 512).sum()
+    assert np.ceil(trace.cached_tokens / 512).sum() / blocks == pytest.approx(0.366, abs=0.0005)
+    assert (trace.cached_tokens < trace.input_tokens).all()
