@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
+from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
 
 register = template.Library()
 
@@ -24,6 +28,23 @@ def claim(sentence: str) -> SafeString:
 def as_json(value: Any) -> str:
     """A change as the value of a button; the template escapes it."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+@register.filter
+def figure_words(row: dict[str, Any]) -> str:
+    """A figure under its label: with its unit, unless the label has just said it ("Nodes 68")."""
+    said = row["unit_text"].lower().rstrip("s") in row["label"].lower()
+    return row["text"] if said and row["unit_text"] else row["shown"]
+
+
+@register.filter
+def ago(then: datetime | None) -> str:
+    """How long ago, in its largest unit."""
+    if then is None:
+        return ""
+    if timezone.now() - then < timedelta(minutes=1):
+        return _("just now")
+    return _("%(time)s ago") % {"time": timesince(then, depth=1)}
 
 
 @register.simple_tag

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,7 +18,6 @@ from pydantic import ValidationError
 from planner import kinds
 from planner.accounts.selectors import allows
 from planner.catalog import selectors as catalogs
-from planner.charts import svg
 from planner.designs import selectors, services, snapshot
 from planner.designs.models import Design
 from planner.designs.services import InvalidField, StaleWrite
@@ -103,7 +101,6 @@ def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
         "example": None if saved else origin.example,
         "name": saved.name if saved else (origin.example.name if origin.example else _("New design")),
         "view": _view(draft),
-        "strip": _strip(draft),
         "since": draft.since,
         "editable": allows(request.role, "editor"),
         "sources": workload_source.sources(origin.kind, team=request.team),
@@ -135,17 +132,6 @@ def _view(draft: Draft) -> dict[str, Any] | None:
     if draft.origin.design is None:
         return snapshot.view(draft.estimate, name=draft.origin.kind.label)
     return snapshot.view(draft.estimate, **snapshot.meta(draft.origin.design))
-
-
-def _strip(draft: Draft) -> SafeString:
-    """The range of the headline figure, where it has one."""
-    if draft.estimate is None:
-        return SafeString("")
-    result = draft.estimate.result
-    metric = result.metrics[result.answer.metric]
-    if metric.low is None or metric.high is None:
-        return SafeString("")
-    return mark_safe(svg.range_strip_of(metric))  # noqa: S308 - drawn and escaped by our adapter
 
 
 def _opened(request: TeamRequest, origin: Origin) -> Draft:

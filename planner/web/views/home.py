@@ -19,6 +19,7 @@ from planner.accounts.models import Team
 from planner.catalog import selectors as catalogs
 from planner.charts import svg
 from planner.core.catalog import Catalog, MissingFigure, UnknownEntry
+from planner.core.result import Result
 from planner.designs import estimation, figures, selectors
 from planner.designs.inputs import inputs
 from planner.designs.models import Design
@@ -74,10 +75,16 @@ def _card(example: Example, *, catalog: Catalog) -> dict[str, Any]:
     charts = kind.charts(estimate.spec, result)
     return card | {
         "figure": figures.figure_row(result.metrics[result.answer.metric]),
-        "note": result.answer.note,
+        "fact": _fact(result),
         "mini": _mini(charts),
         "finding": result.findings[0] if result.findings else None,
     }
+
+
+def _fact(result: Result) -> dict[str, Any] | None:
+    """The first fact beside the headline."""
+    name = next((name for name in result.answer.facts if name in result.metrics), None)
+    return figures.figure_row(result.metrics[name]) if name else None
 
 
 def _mini(charts: Sequence[Any]) -> SafeString:
