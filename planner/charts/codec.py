@@ -29,7 +29,7 @@ def chart_from_dict(data: Mapping[str, Any]) -> Chart:
         parts["limits"] = tuple(_build(Limit, limit) for limit in data.get("limits", ()))
         parts["marks"] = tuple(_build(Mark, mark) for mark in data.get("marks", ()))
         return Chart(**parts)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a chart: {error}") from error
 
 
@@ -38,7 +38,7 @@ def diagram_from_dict(data: Mapping[str, Any]) -> Diagram:
         boxes = tuple(_build(Box, {**box, "lines": tuple(box.get("lines", ()))}) for box in data["boxes"])
         flows = tuple(_build(Flow, flow) for flow in data.get("flows", ()))
         return Diagram(title=data["title"], boxes=boxes, flows=flows, summary=data.get("summary", ""))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a diagram: {error}") from error
 
 

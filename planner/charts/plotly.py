@@ -17,7 +17,16 @@ from planner.core.quantities import show
 
 _MOST_POINTS = 2000
 _HEIGHT = 300
-_ROW_HEIGHT = {"bars": 34, "stacked": 46}
+_ROW_HEIGHT = {"bars": 26, "stacked": 34}
+_LEGEND_ROW = 24
+
+
+def adds_to(chart: Chart) -> bool:
+    """Whether hovering tells more than the SVG already prints: not for bars that each carry their figure."""
+    if chart.form not in ("bars", "stacked"):
+        return True
+    ledger = ledger_of(chart)
+    return len(ledger.categories) > 1 if chart.form == "stacked" else _lanes(ledger) > 1 and not ledger.floating
 
 
 def figure(chart: Chart) -> dict[str, Any]:
@@ -27,15 +36,16 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:
     data = [trace for curve in plane.curves for trace in _traces(plane, curve)]
-    data += [_mark(mark) for mark in plane.marks if plane.holds(mark.x, mark.y)]
-    annotations = [_limit_label(limit, plane) for limit in plane.limits]
+    data += _marks(plane)
+    annotations = [_title(plane.y_title), *(_limit_label(limit, plane) for limit in plane.limits)]
     named = [curve for curve in plane.curves if curve.name and curve.order >= 0]
     layout = {
         "height": _HEIGHT,
         "xaxis": _x_axis(plane),
-        "yaxis": {"title": {"text": plain(plane.y_title)}, **_range(plane.y_range, log=plane.y_log), **_y_ticks(plane)},
+        "yaxis": {**_range(plane.y_range, log=plane.y_log), **_y_ticks(plane)},
         "shapes": [_line(limit) for limit in plane.limits if _in_sight(limit, plane)],
         "annotations": annotations,
+        "margin": {"t": 26 + (_LEGEND_ROW if len(named) > 1 else 0)},
         "showlegend": len(named) > 1,
         "hovermode": "closest" if chart.form == "scatter" else "x unified",
     }
@@ -97,7 +107,17 @@ def _seen(x: float, plane: Plane) -> float | str:
     return plain(plane.categories[int(x)]) if plane.categories else x
 
 
-def _mark(mark: Mark) -> dict[str, Any]:
+def _marks(plane: Plane) -> list[dict[str, Any]]:
+    """The designs themselves. Labels of several at one rate fan out: the highest up, the lowest down."""
+    inside = sorted((mark for mark in plane.marks if plane.holds(mark.x, mark.y)), key=lambda mark: -mark.y)
+    last = len(inside) - 1
+    sides = [
+        "top left" if not place else "bottom right" if place == last else "middle right" for place in range(len(inside))
+    ]
+    return [_mark(mark, side) for mark, side in zip(inside, sides, strict=True)]
+
+
+def _mark(mark: Mark, side: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "series": mark.order,
@@ -106,16 +126,18 @@ def _mark(mark: Mark) -> dict[str, Any]:
         "x": [mark.x],
         "y": [mark.y],
         "text": [plain(mark.label)],
-        "textposition": "top left",
+        "textposition": side,
         "hoverinfo": "skip",
         "showlegend": False,
     }
 
 
 def _x_axis(plane: Plane) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": plain(plane.x_title)}}
+    unit = "" if plane.x_unit in ("", "%") else f" {plane.x_unit}"
+    title = {"text": plain(f"%{{x:,.4~g}}{unit}")}
+    axis: dict[str, Any] = {"title": {"text": plain(plane.x_title)}, "unifiedhovertitle": title}
     if plane.categories:
-        return axis | {"type": "category"}
+        return {"title": {"text": plain(plane.x_title)}, "type": "category"}
     ticks = plane.x_ticks(7)
     texts = tick_texts(ticks, plane.x_unit, log=plane.x_log)
     return axis | _range(plane.x_range, log=plane.x_log) | {"tickmode": "array", "tickvals": ticks, "ticktext": texts}
@@ -149,6 +171,12 @@ def _upright(value: float) -> dict[str, Any]:
     return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "xref": "x", "x0": value, "x1": value}
 
 
+def _title(text: str) -> dict[str, Any]:
+    """The name of the y axis, upright above it."""
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "xshift": -32, "yref": "paper", "y": 1, "yanchor": "bottom"}
+    return {"text": plain(text), "showarrow": False, "says": "axis", "yshift": 6} | place
+
+
 def _limit_label(limit: Limit, plane: Plane) -> dict[str, Any]:
     """Annotations on a log axis take the exponent, unlike shapes."""
     log = plane.y_log if limit.axis == "y" else plane.x_log
@@ -160,7 +188,9 @@ def _limit_label(limit: Limit, plane: Plane) -> dict[str, Any]:
     if limit.axis == "y":
         shift = 9 if value < high else -9
         return shared | {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": at, "yshift": shift}
-    return shared | {"yref": "paper", "y": 1, "yanchor": "top", "xref": "x", "x": at, "xshift": 4, "xanchor": "left"}
+    rightmost = Scale(low, high, 0, 1, log=log)(value) > 0.6
+    side = {"xshift": -4, "xanchor": "right"} if rightmost else {"xshift": 4, "xanchor": "left"}
+    return shared | {"yref": "paper", "y": 1, "yanchor": "top", "xref": "x", "x": at} | side
 
 
 def plain(text: str) -> str:
@@ -176,25 +206,49 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
     ticks = Scale(ledger.low, ledger.high, 0, 1, log=ledger.log).ticks(5)
     value_axis: dict[str, Any] = {
         "title": {"text": plain(ledger.title)},
-        **_range((ledger.low, ledger.high * (1 if stacked else 1.04)), log=ledger.log),
+        **_range(_roomy(ledger), log=ledger.log),
         "tickmode": "array",
         "tickvals": ticks,
         "ticktext": tick_texts(ticks, ledger.unit, log=ledger.log),
         "showgrid": True,
+        "visible": ledger.floating or ledger.log,
     }
     inside = [limit for limit in ledger.limits if ledger.low <= limit.value <= ledger.high]
+    legend = stacked or (_lanes(ledger) > 1 and not ledger.floating)
     order = {"autorange": "reversed", "categoryorder": "array", "categoryarray": names}
     layout = {
-        "height": round(90 + rows * _ROW_HEIGHT[ledger.chart.form]),
+        "height": round(30 + rows * _ROW_HEIGHT[ledger.chart.form] + (_LEGEND_ROW if legend else 0)),
+        "margin": {"t": 8 + (18 if inside else 0) + (_LEGEND_ROW if legend else 0), "b": 8},
         "barmode": "stack" if stacked else ("overlay" if ledger.floating or _lanes(ledger) < 2 else "group"),
         "xaxis": value_axis,
         "yaxis": {"type": "category", **order, "showgrid": False},
         "shapes": [_upright(limit.value) for limit in inside],
-        "annotations": [_bar_limit(limit, ledger) for limit in inside],
-        "showlegend": stacked or (_lanes(ledger) > 1 and not ledger.floating),
+        "annotations": [*(_bar_limit(limit, ledger) for limit in inside), *(_totals(ledger) if stacked else [])],
+        "showlegend": legend,
         "hovermode": "closest",
     }
     return {"data": data, "layout": layout}
+
+
+def _totals(ledger: Ledger) -> list[dict[str, Any]]:
+    shared = {"showarrow": False, "says": "value", "xanchor": "left", "xshift": 4, "xref": "x", "yref": "y"}
+    return [
+        {
+            **shared,
+            "x": max(entry.pieces[index].end for entry in ledger.traces),
+            "y": plain(name),
+            "text": ledger.total(index),
+        }
+        for index, name in enumerate(ledger.categories)
+    ]
+
+
+def _roomy(ledger: Ledger) -> tuple[float, float]:
+    """The range of the bars with room for the figures written at their ends."""
+    if ledger.log:
+        return ledger.low, ledger.high * 2
+    span = ledger.high - ledger.low
+    return ledger.low - (0.14 * span if ledger.floating or ledger.low < 0 else 0), ledger.high + 0.14 * span
 
 
 def _lanes(ledger: Ledger) -> int:
@@ -227,7 +281,10 @@ def _bar_trace(ledger: Ledger, entry: Entry) -> dict[str, Any]:
     if ledger.floating:
         trace["base"] = [piece.start for _, piece in kept]
     if not stacked:
-        trace |= {"text": [ledger.text(piece) for _, piece in kept], "textposition": "outside", "cliponaxis": False}
+        texts = ["" if piece.start == piece.end and ledger.floating else ledger.text(piece) for _, piece in kept]
+        trace |= {"text": texts, "textposition": "outside", "cliponaxis": False}
+    if stacked:
+        trace["segment"] = True
     spans = [(piece.low, piece.high, piece.end) for _, piece in kept]
     if any(low is not None and high is not None for low, high, _ in spans):
         trace["error_x"] = {

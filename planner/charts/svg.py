@@ -6,6 +6,7 @@ Nothing here writes a ``style`` attribute, a script or an id, and every text is 
 from __future__ import annotations
 
 from planner.charts.drawing import bars, cards, flow, lines, strip
+from planner.charts.drawing.canvas import Canvas
 from planner.core.chart import Chart
 from planner.core.diagram import Diagram
 from planner.core.result import Metric
@@ -59,3 +60,10 @@ def diagram(diagram: Diagram, *, vertical: bool = False, width: float | None = N
     """Draw boxes, stores and flows along their ranks; ``vertical`` for a phone."""
     canvas = flow.draw(diagram, width=width or (NARROW if vertical else flow.WIDE), vertical=vertical)
     return canvas.svg(label=diagram.summary or diagram.title, kind="narrow" if vertical else "wide")
+
+
+def key(order: int, *, size: float = 14) -> str:
+    """Draw the marker of a series alone, for a legend or a table head."""
+    canvas = Canvas(size, size)
+    canvas.marker(size / 2, size / 2, order, size=size * 0.34, kind="fl")
+    return canvas.svg(label="", kind="mark").replace("<svg ", f'<svg width="{size:g}" height="{size:g}" ', 1)

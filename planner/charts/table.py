@@ -25,8 +25,17 @@ class Column:
 
 def rows(chart: Chart) -> tuple[list[str], list[list[str]]]:
     """Return header and rows as a page shows them: three significant digits, the unit in the header."""
+    header, body = cells(chart)
+    return header, [[shown for shown, _ in row] for row in body]
+
+
+def cells(chart: Chart) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """Return header and rows like `rows`, each figure also in full."""
     found = columns(chart)
-    body = [[_shown(value, column.unit) for column, value in zip(found, row, strict=True)] for row in _rows(found)]
+    body = [
+        [(_shown(value, column.unit), _written(value)) for column, value in zip(found, row, strict=True)]
+        for row in _rows(found)
+    ]
     return _header(found), body
 
 

@@ -209,7 +209,7 @@ def _stacks(ledger: Ledger, *, width: float) -> Canvas:
     _square_legend(canvas, ledger, legend)
     gutter = _gutter(ledger.categories, width)
     totals = [ledger.total(index) for index in range(len(ledger.categories))]
-    room = max(text_width(total, bold=True) for total in totals) + 8
+    room = max((text_width(total, bold=True) for total in totals), default=0.0) + 8
     scale = Scale(ledger.low, ledger.high, gutter + 9, width - room)
     for index, category in enumerate(ledger.categories):
         y = top + pitch * index + 6

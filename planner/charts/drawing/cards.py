@@ -64,6 +64,8 @@ def _limit(canvas: Canvas, label: str, x: float, *, top: float) -> None:
 
 def _stack(ledger: Ledger, *, width: float) -> Canvas:
     canvas = Canvas(width, 56)
+    if not ledger.categories:
+        return canvas
     scale = Scale(ledger.low, ledger.high, 0, width)
     canvas.text(0, 12, ledger.categories[0] if len(ledger.categories) > 1 else "")
     canvas.text(width, 12, ledger.total(0), anchor="end", kind="b")

@@ -97,7 +97,11 @@ def _stacked(diagram: Diagram, width: float) -> tuple[Mapping[str, Cell], float]
     long_flows = _has_long_flow(diagram)
     usable = width - (26.0 if long_flows else 0.0)
     y = 2.0
-    for boxes in _ranks(diagram).values():
+    rank_of = {box.name: box.rank for box in diagram.boxes}
+    sideways = {
+        rank_of.get(flow.source) for flow in diagram.flows if rank_of.get(flow.source) == rank_of.get(flow.target)
+    }
+    for rank, boxes in _ranks(diagram).items():
         lanes = len(boxes)
         each = min(250.0, (usable - 14.0 * (lanes - 1)) / lanes)
         left = (usable - each * lanes - 14.0 * (lanes - 1)) / 2
@@ -105,8 +109,9 @@ def _stacked(diagram: Diagram, width: float) -> tuple[Mapping[str, Cell], float]
         height = max(cell[2] for cell in measured)
         for index, (box, (title, lines, _)) in enumerate(zip(boxes, measured, strict=True)):
             cells[box.name] = Cell(box, title, lines, left + index * (each + 14.0), y, each, height)
-        y += height + 46.0
-    return cells, y - 42.0
+        gap = 46.0 + (LINE + 4 if rank in sideways else 0)
+        y += height + gap
+    return cells, y - gap + 4.0
 
 
 def _has_long_flow(diagram: Diagram) -> bool:
@@ -274,15 +279,17 @@ def _flow_label(
     rise = LINE * (len(lines) - 1)
     upright = abs(bx - ax) < abs(by - ay)
     if upright:
-        beside = middle_y - rise / 2 + 4
-        places: list[Place] = [(middle_x + 8, beside, "start"), (middle_x - 8, beside, "end")]
+        heights = [middle_y - rise / 2 + shift for shift in (4, 14, -6)]
+        places: list[Place] = [(middle_x + 8, y, "start") for y in heights] + [
+            (middle_x - 8, y, "end") for y in heights
+        ]
     else:
         places = [(middle_x, middle_y - 7 - rise, "middle"), (middle_x, middle_y + 16, "middle")]
         places += [(middle_x, middle_y - 9 - rise - LINE, "middle")]
     edges = [y for cell in between for y in (cell.y, cell.y + cell.height)]
     if edges:
         places += [(middle_x, max(edges) + 14, "middle"), (middle_x, min(edges) - 6 - rise, "middle")]
-    place = _block_place(labels, lines, widest, places) or places[-1]
+    place = _block_place(labels, lines, widest, places) or places[-1 if edges else 0]
     for index, line in enumerate(lines):
         canvas.text(place[0], place[1] + LINE * index, line, anchor=place[2], kind="i halo")
 

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from planner.charts import overlay, plotly
+from planner.core.chart import Axis, Chart, Limit, Trace
+from tests.charts import samples
+
+OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment")
+OVERLAYS = [overlay({"A Reference": chart, "B N+1": chart}) for chart in samples.EVERY_FORM if chart.compare]
+CHARTS = [*samples.EVERY_FORM, *OVERLAYS]
+
+
+def without_ours(figure: dict[str, Any]) -> dict[str, Any]:
+    """What is left for Plotly once plotly-theme.js has taken the keys it paints by."""
+    data = [{key: value for key, value in trace.items() if key not in OURS} for trace in figure["data"]]
+    notes = [{key: value for key, value in note.items() if key != "says"} for note in figure["layout"]["annotations"]]
+    return {"data": data, "layout": {**figure["layout"], "annotations": notes}}
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: f"{chart.form}-{len(chart.traces)}")
+def test_every_form_is_a_valid_figure_and_strict_json(chart: Chart) -> None:
+    figure = plotly.figure(chart)
+    json.dumps(figure, allow_nan=False)
+    go.Figure(**without_ours(figure))
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: f"{chart.form}-{len(chart.traces)}")
+def test_a_figure_names_no_colour(chart: Chart) -> None:
+    written = json.dumps(plotly.figure(chart))
+    assert "color" not in written
+    assert "rgb" not in written
+    assert "#" not in written
+
+
+def test_an_interval_is_a_closed_outline_that_does_not_hover() -> None:
+    band, line = plotly.figure(samples.LINE)["data"][:2]
+    assert band["band"] is True
+    assert band["hoverinfo"] == "skip"
+    assert band["x"][0] == band["x"][-1] == 100
+    assert line["series"] == band["series"] == 0
+
+
+def test_figures_are_in_the_unit_of_the_axis() -> None:
+    figure = plotly.figure(samples.SCATTER)
+    assert figure["data"][0]["x"][0] == 26
+    assert figure["layout"]["shapes"][0]["x0"] == 50
+    assert figure["layout"]["xaxis"]["title"]["text"] == "TPOT, ms"
+
+
+def test_bars_lie_and_carry_their_figures() -> None:
+    first = plotly.figure(samples.BARS)["data"][0]
+    assert (first["type"], first["orientation"], first["y"]) == ("bar", "h", ["all units up"])
+    assert first["text"] == ["133\u00a0%"]
+
+
+def test_parts_of_a_stack_sum_to_its_total() -> None:
+    figure = plotly.figure(samples.STACKED)
+    assert figure["layout"]["barmode"] == "stack"
+    assert sum(trace["x"][0] for trace in figure["data"]) == pytest.approx(85.0)
+    assert [note["text"] for note in figure["layout"]["annotations"]] == ["85\u00a0GB"]
+
+
+def test_a_tornado_starts_at_the_answer() -> None:
+    low, high = plotly.figure(samples.TORNADO)["data"]
+    assert low["base"] == [0.756] * 3
+    assert low["x"][0] == pytest.approx(0.567 - 0.756)
+    assert high["x"][0] == pytest.approx(1.13 - 0.756)
+
+
+def test_steps_hold_until_the_next_abscissa() -> None:
+    assert plotly.figure(samples.STEP)["data"][0]["line"] == {"shape": "hv"}
+
+
+def test_the_front_of_a_scatter_is_a_neutral_stepped_line() -> None:
+    front = plotly.figure(samples.SCATTER)["data"][3]
+    assert (front["front"], front["mode"], front["line"]["shape"]) == (True, "lines", "hv")
+
+
+def test_a_limit_on_a_log_axis_stands_at_its_value_and_its_label_at_the_exponent() -> None:
+    chart = Chart(
+        "log",
+        "Log",
+        "",
+        "line",
+        Axis("n"),
+        Axis("rate", log=True),
+        (Trace("", [1, 2], [10.0, 1000.0]),),
+        limits=(Limit(100, "need"),),
+    )
+    layout = plotly.figure(chart)["layout"]
+    assert layout["shapes"][0]["y0"] == 100
+    assert next(note for note in layout["annotations"] if note["text"] == "need")["y"] == pytest.approx(2)
+    assert layout["yaxis"]["range"] == pytest.approx([1, 3])
+
+
+def test_texts_are_words_not_markup() -> None:
+    hostile = "<a href='javascript:alert(1)'>x</a>"
+    chart = replace(samples.BARS, traces=(Trace(hostile, [hostile, "b"], [1.0, 2.0]),), limits=(Limit(1.0, hostile),))
+    figure = plotly.figure(chart)
+    assert "<a" not in json.dumps(figure)
+    assert figure["data"][0]["y"][0] == figure["layout"]["yaxis"]["categoryarray"][0]
+
+
+PRINTED = (samples.BARS, samples.STACKED, samples.TORNADO)
+
+
+@pytest.mark.parametrize("chart", [*samples.EVERY_FORM, OVERLAYS[2]])
+def test_plotly_is_fetched_only_where_hovering_tells_more(chart: Chart) -> None:
+    assert plotly.adds_to(chart) is (chart not in PRINTED)
