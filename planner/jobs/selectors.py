@@ -99,6 +99,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         + metrics  [{name: group, rows: [ROW]}]   all that was simulated, once finished
         + findings, charts (as `charts.codec` reads), answer, provenance   once finished
         + log      [{at, event, text}]
+        + partial  what the simulator last told, or null
         + document {filename, media_type, bytes} or null
 
     ROW as in `designs.snapshot`.
@@ -115,6 +116,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         "charts": result.get("charts", []),
         "answer": result.get("answer"),
         "provenance": result.get("provenance", {}),
+        "partial": job.partial,
         "log": [{"at": line.at.isoformat(), "event": line.event, "text": line.text} for line in log_lines(job)],
         "document": {name: result[name] for name in ("filename", "media_type", "bytes")}
         if "filename" in result

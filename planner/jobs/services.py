@@ -74,6 +74,7 @@ def simulation_start(
         purpose=Purpose.SIMULATION,
         title=_title(estimate, design=design),
         design=design,
+        revision=design.revision if design and design.spec == estimate.spec_json else None,
         kind=kind,
         key=asked.simulation_key(request),
         request=request | {"language": get_language()},
@@ -108,6 +109,7 @@ def report_start(
         purpose=Purpose.REPORT,
         title=design.name if design else (comparison.name if comparison else "") or _("Comparison"),
         design=design,
+        revision=design.revision if design else None,
         kind=design.kind if design else "",
         key=asked.key_of(purpose="report", content=made_of, **made_by, **request),
         request=request,
@@ -189,12 +191,12 @@ def log(job_id: UUID, *, event: str, text: str) -> None:
 
 
 @transaction.atomic
-def _start(*, team: Team, user: User | None, purpose: Purpose, design: Design | None, key: str, **columns: Any) -> Job:
+def _start(*, team: Team, user: User | None, key: str, revision: int | None, **columns: Any) -> Job:
+    """Save the job, already done if its key is known; ``revision`` is None for a spec the design was not saved with."""
     waiting = Job.objects.filter(team=team, key=key, created_by=user, state__in=(State.QUEUED, State.RUNNING)).first()
     if waiting is not None:
         return waiting
-    revision = design.revision if design else None
-    job = Job(team=team, created_by=user, purpose=purpose, design=design, design_revision=revision, key=key, **columns)
+    job = Job(team=team, created_by=user, design_revision=revision, key=key, **columns)
     stored = Job.objects.filter(team=team, key=key, state=State.SUCCEEDED).order_by("-finished_at").first()
     if stored is not None:
         return _finished(job, stored=stored)

@@ -99,6 +99,13 @@ def done(start):
     return Job.objects.get(id=job.id)
 
 
+def test_a_run_names_the_revision_only_if_it_ran_what_was_saved(start, team, alice):
+    design = designs.design_create(team=team, user=alice, kind="toy", spec={}, name="Fleet")
+    assert start(design=design).design_revision == 1
+    draft = start(design=design, spec={"rate_rps": 96})
+    assert (draft.design_id, draft.design_revision) == (design.id, None)
+
+
 def test_the_same_inputs_give_the_stored_result_back(start, done, queue):
     queue.clear()
     again = start(spec={"rate_rps": 95.0}, options={"strict": False})
