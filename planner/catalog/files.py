@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from planner.catalog import names, pricing
 from planner.catalog.figure_schema import EntryContent
+from planner.catalog.importers import excerpt
 from planner.catalog.schema import TABLES
 from planner.core.catalog import Engine, Gpu, Link, Llm, Price, UnknownEntry
 
@@ -151,7 +152,8 @@ class FileCatalog:
         rows, index = self._tables[table], self._index[table]
         slug = name if name in rows else index.get(names.key(name))
         if slug is None:
-            raise UnknownEntry(table=table, slug=name, nearest=names.nearest(name, index))
+            shown = excerpt(name, at_most=names.LONGEST_NAME)
+            raise UnknownEntry(table=table, slug=shown, nearest=names.nearest(name, index))
         return rows[slug]
 
     def _plain(self, table: str) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
+LONGEST_NAME = 160
 _SEPARATORS = re.compile(r"[-_.\s]+")
 _SLUG_BREAKS = re.compile(r"[^a-z0-9]+")
 
@@ -25,13 +27,22 @@ def _between_digits(text: str, found: re.Match[str]) -> bool:
     return before.isdigit() and after.isdigit()
 
 
-def slug_of(name: str, *, at_most: int = 72) -> str:
-    """A slug for a name, "" when it has no letter or digit. Shorter than the column, so that a suffix fits."""
-    return _SLUG_BREAKS.sub("-", name.strip().lower()).strip("-")[:at_most].strip("-")
+def slug_of(name: str, *, at_most: int = 60) -> str:
+    """A slug for a name, "" when it has no letter or digit. Shorter than the column, so that a suffix fits.
+
+    Letters outside a–z cannot be in a slug; a print of the name keeps names that differ only in them apart.
+    """
+    slug = _SLUG_BREAKS.sub("-", name.strip().lower()).strip("-")[:at_most].strip("-")
+    if any(letter.isalnum() and not letter.isascii() for letter in name):
+        mark = hashlib.sha256(name.strip().lower().encode()).hexdigest()[:8]
+        slug = f"{slug}-{mark}".lstrip("-")
+    return slug
 
 
 def nearest(name: str, index: Mapping[str, str], *, at_most: int = 3) -> tuple[str, ...]:
     """The slugs whose names look most like ``name``; ``index`` maps keys to slugs."""
+    if len(name) > LONGEST_NAME:
+        return ()
     close = difflib.get_close_matches(key(name), index, n=4 * at_most, cutoff=0.6)
     return tuple(dict.fromkeys(index[found] for found in close))[:at_most]
 

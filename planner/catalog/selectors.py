@@ -18,6 +18,7 @@ from planner.catalog import files, names
 from planner.catalog.columns import unpack
 from planner.catalog.derived import llm_facts
 from planner.catalog.files import CatalogFileError, FileCatalog, Record
+from planner.catalog.importers import excerpt
 from planner.catalog.models import Entry, Workload
 from planner.core.catalog import UnknownEntry
 from planner.core.simulation import Workload as Columns
@@ -123,13 +124,14 @@ def entries(table: str, *, team: Team | None, q: str = "", filters: Mapping[str,
     if team is not None:
         own = scoped(Entry.objects.filter(table=table), team).values("slug")
         rows = rows.exclude(team__isnull=True, slug__in=own)
-    for word in q.lower().split()[:8]:
+    for word in filter(str.isprintable, q.lower().split()[:8]):
         rows = rows.filter(Q(search__contains=word) | Q(search__contains=names.key(word)))
     for name, value in (filters or {}).items():
         if name != "group" and name not in FILTERS.get(table, ()):
             raise ValueError(f"the table {table} has no filter {name}")
         if value:
-            rows = rows.filter(**{"group" if name == "group" else f"payload__{name}": value})
+            field = "group" if name == "group" else f"payload__{name}"
+            rows = rows.filter(**{field: value}) if value.isprintable() else rows.none()
     return rows.order_by("group", "name")
 
 
@@ -151,6 +153,8 @@ def workloads(team: Team | None) -> QuerySet[Workload]:
 def workload(slug_or_id: str | uuid.UUID, *, team: Team | None) -> Workload:
     """The workload of an id, slug or alias that a team sees, its own first; raises `UnknownEntry`."""
     rows = scoped_or_shipped(Workload.objects.all(), team)
+    if not str(slug_or_id).isprintable():
+        raise UnknownEntry(table="workloads", slug=excerpt(slug_or_id))
     try:
         found = rows.filter(pk=uuid.UUID(str(slug_or_id))).first()
     except ValueError:

@@ -6,26 +6,23 @@ A team's entry of a built-in slug hides the built-in one for that team; saving u
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from planner.accounts.models import AuditEntry, Team
+from planner.accounts.models import Team
 from planner.accounts.selectors import scoped
-from planner.catalog import files, loading, names, selectors
-from planner.catalog.columns import pack
-from planner.catalog.facts import trace_facts
+from planner.catalog import files, loading, selectors
 from planner.catalog.files import CatalogFileError, Record
-from planner.catalog.importers import ImportProblem
+from planner.catalog.importers import ImportProblem, excerpt
 from planner.catalog.importers.hf_config import read_config
-from planner.catalog.importers.traces import read_trace
 from planner.catalog.loading import Loaded
-from planner.catalog.models import Entry, Workload
+from planner.catalog.models import Entry
+from planner.catalog.ownership import audit, named, refuse_unprintable
 from planner.catalog.schema import GpuFigures
+from planner.catalog.workload_services import workload_delete, workload_import, workload_save_profile
 from planner.core.catalog import UnknownEntry
 
 __all__ = [
@@ -39,8 +36,6 @@ __all__ = [
     "workload_save_profile",
 ]
 
-UNPACKED_TO_PACKED = 8
-LONGEST_NAME = 120
 _UNIT_BY_END = (
     ("flops_per_s", "FLOP/s"),
     ("ops_per_s", "OP/s"),
@@ -53,104 +48,12 @@ FIGURE_UNITS: Mapping[str, str] = {
     name: next(unit for end, unit in _UNIT_BY_END if name.endswith(end)) for name in GpuFigures.model_fields
 }
 """The unit of each figure of a GPU, as the end of its name says."""
-PROFILE_FACTS: Mapping[str, tuple[float, float]] = {
-    "peak_rps": (0, 1e9),
-    "rate_rps": (0, 1e9),
-    "input_tokens": (0, 1e8),
-    "output_tokens": (0, 1e8),
-    "prefix_hit_rate": (0, 1),
-    "input_sigma": (0, 10),
-    "output_sigma": (0, 10),
-}
-"""What a profile may hold, with its bounds; the names are those of specs."""
 
 
 def catalog_load() -> Loaded:
     """Bring the catalog files into the database. Raises `CatalogFileError`; a second call changes nothing."""
     selectors.shipped.cache_clear()
     return loading.load_rows(selectors.shipped())
-
-
-def workload_import(*, team: Team, user_id: int | None = None, name: str, data: bytes, filename: str = "") -> Workload:
-    """Store an uploaded trace for a team; raises `ImportProblem` and keeps nothing of a bad file.
-
-    ``filename`` is only shown as the source: the content says what it is.
-    """
-    trace = read_trace(
-        data,
-        max_bytes=settings.UPLOAD_MAX_BYTES,
-        max_unpacked_bytes=UNPACKED_TO_PACKED * settings.UPLOAD_MAX_BYTES,
-        max_rows=settings.UPLOAD_MAX_ROWS,
-    )
-    fields = {
-        "form": Workload.Form.TRACE,
-        "facts": trace_facts(trace),
-        "columns": pack(trace),
-        "source": f"upload {filename[-120:]}".strip(),
-    }
-    return _workload_create(team=team, user_id=user_id, name=name, fields=fields)
-
-
-def workload_save_profile(
-    *, team: Team, name: str, facts: Mapping[str, Any], description: str = "", user_id: int | None = None
-) -> Workload:
-    """Keep rates and lengths under a name, to fill other designs with; raises `ImportProblem` naming the fact."""
-    kept = {key: _fact(key, value) for key, value in facts.items() if value is not None}
-    if not kept:
-        raise ImportProblem(None, "facts", f"give at least one of {', '.join(PROFILE_FACTS)}")
-    fields = {"form": Workload.Form.PROFILE, "facts": kept, "description": description[:600], "source": "saved design"}
-    return _workload_create(team=team, user_id=user_id, name=name, fields=fields)
-
-
-def _fact(key: str, value: Any) -> float:
-    if key not in PROFILE_FACTS:
-        raise ImportProblem(None, key, f"is not a fact of a workload; known are {', '.join(PROFILE_FACTS)}")
-    least, most = PROFILE_FACTS[key]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ImportProblem(None, key, "must be a number")
-    if not least <= value <= most:
-        raise ImportProblem(None, key, f"must lie between {least:g} and {most:g}")
-    return float(value)
-
-
-def _workload_create(*, team: Team, user_id: int | None, name: str, fields: Mapping[str, Any]) -> Workload:
-    """A new row under a free slug. Two imports of one name at once both get a slug: the loser looks again."""
-    name, wanted = _named(name)
-    for _attempt in range(5):
-        taken = [*scoped(Workload.objects.all(), team).values_list("slug", flat=True), *_shipped_slugs()]
-        try:
-            with transaction.atomic():
-                slug = names.free_slug(wanted, taken)
-                row = Workload.objects.create(team=team, name=name, slug=slug, **fields)
-                _audit(team, user_id, action="create", subject="workload", subject_id=slug, summary=name)
-                return row
-        except IntegrityError:
-            continue
-    raise ImportProblem(None, "name", "is being used by another import; try again")
-
-
-def _shipped_slugs() -> list[str]:
-    return [record.slug for record in selectors.shipped().records("workloads")]
-
-
-def _named(name: str) -> tuple[str, str]:
-    """A name and its slug; raises `ImportProblem` for a name that is empty, too long or has no letter or digit."""
-    name = " ".join(name.split())
-    slug = names.slug_of(name)
-    if not slug:
-        raise ImportProblem(None, "name", "must hold at least one letter (a–z) or digit")
-    if len(name) > LONGEST_NAME:
-        raise ImportProblem(None, "name", f"is longer than {LONGEST_NAME} characters")
-    return name, slug
-
-
-def workload_delete(*, workload: Workload, team: Team, user_id: int | None = None) -> None:
-    """Delete a team's workload; raises `UnknownEntry` for one that is not the team's (shipped ones stay)."""
-    with transaction.atomic():
-        deleted, _ = scoped(Workload.objects.filter(pk=workload.pk), team).delete()
-        if not deleted:
-            raise UnknownEntry(table="workloads", slug=workload.slug)
-        _audit(team, user_id, action="delete", subject="workload", subject_id=workload.slug, summary=workload.name)
 
 
 def llm_import(
@@ -160,7 +63,7 @@ def llm_import(
 
     An architecture the importer does not know is refused by name, never guessed.
     """
-    name, slug = _named(name)
+    name, slug = named(name)
     shape, dtype, family = read_config(config)
     shape |= {"source": "config.json given by the team", "as_of": str(as_of or timezone.localdate())}
     hf_id = config.get("_name_or_path")
@@ -194,7 +97,7 @@ def gpu_save(
     ``figures`` are those of `planner.core.catalog.Gpu`, in base units; memory and its bandwidth are needed. Without
     ``visible_memory_bytes`` the size given stands in, marked as an estimate.
     """
-    name, slug = _named(name)
+    name, slug = named(name)
     made = {"source": source.strip()[:300] or "entered by the team", "as_of": str(as_of or timezone.localdate())}
     given = {key: value for key, value in figures.items() if value is not None}
     shown = {key: {"value": value, "unit": _unit(key), **made} for key, value in given.items()}
@@ -219,7 +122,7 @@ def gpu_save(
 
 def _unit(figure: str) -> str:
     if figure not in FIGURE_UNITS:
-        raise ImportProblem(None, figure, f"is not a figure of a GPU; known are {', '.join(FIGURE_UNITS)}")
+        raise ImportProblem(None, excerpt(figure), f"is not a figure of a GPU; known are {', '.join(FIGURE_UNITS)}")
     return FIGURE_UNITS[figure]
 
 
@@ -248,17 +151,18 @@ def entry_delete(*, entry: Entry, team: Team, user_id: int | None = None) -> Non
             raise UnknownEntry(table=entry.table, slug=entry.slug)
         if entry.table == "gpus":
             _team_price(team, user_id=user_id, gpu=entry.slug, price=None)
-        _audit(team, user_id, action="delete", subject=entry.table, subject_id=entry.slug, summary=entry.name)
+        audit(team, user_id, action="delete", subject=entry.table, subject_id=entry.slug, summary=entry.name)
     _forget(team)
 
 
 def _entry_save(*, team: Team, user_id: int | None, table: str, payload: dict[str, Any], strip: str) -> Entry:
+    refuse_unprintable(payload, "")
     record = _checked(table, payload, strip=strip)
     content = record.content
     values = {"name": content.title, "group": content.group, "payload": payload, "search": content.search()}
     with transaction.atomic():
         entry, _ = Entry.objects.update_or_create(table=table, slug=content.slug, team=team, defaults=values)
-        _audit(team, user_id, action="save", subject=table, subject_id=content.slug, summary=content.title)
+        audit(team, user_id, action="save", subject=table, subject_id=content.slug, summary=content.title)
     _forget(team)
     return entry
 
@@ -267,17 +171,6 @@ def _forget(team: Team) -> None:
     """Look again at once here, and again when the change is committed: another thread may have looked in between."""
     selectors.forget(team)
     transaction.on_commit(lambda: selectors.forget(team))
-
-
-def _audit(team: Team, user_id: int | None, *, action: str, subject: str, subject_id: str, summary: str) -> None:
-    AuditEntry.objects.create(
-        team=team,
-        user_id=user_id,
-        action=action,
-        subject=subject,
-        subject_id=subject_id[:40],
-        summary=summary[:300],
-    )
 
 
 def _checked(table: str, payload: dict[str, Any], *, strip: str) -> Record:

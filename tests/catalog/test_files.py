@@ -168,3 +168,11 @@ def test_names_that_differ_in_digits_stay_apart(shipped):
     with pytest.raises(UnknownEntry):
         shipped.llm("qwen2-57b")
     assert shipped.llm("qwen2.5-7b").slug == "qwen2-5-7b"
+
+
+def test_a_long_or_unprintable_name_is_answered_quickly_and_harmlessly(shipped):
+    for name in ("x" * 1_000_000, "half \ud800 letter", "zero \0"):
+        with pytest.raises(UnknownEntry) as caught:
+            shipped.gpu(name)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 400

@@ -55,7 +55,7 @@ def test_the_limits_are_those_of_the_settings(team, settings):
     services.workload_import(team=team, name="T", data=TRACE)
 
 
-@pytest.mark.parametrize("name", ["", "   ", "…", "中文", "x" * 121])
+@pytest.mark.parametrize("name", ["", "   ", "…", "-", "x" * 121])
 def test_a_name_that_gives_no_slug_or_is_too_long_is_refused(team, name):
     assert problem(services.workload_import, team=team, name=name, data=TRACE).field == "name"
 
@@ -198,3 +198,39 @@ def test_changes_are_in_the_audit_trail(team, django_user_model):
         AuditEntry.objects.filter(team=team, user=user).order_by("pk").values_list("action", "subject", "subject_id")
     )
     assert list(trail) == [("create", "workload", "t"), ("delete", "workload", "t"), ("save", "gpus", "lab-card")]
+
+
+def test_a_chinese_name_is_kept_and_two_of_them_stay_apart(team):
+    first = services.llm_import(team=team, name="实验 8B", config=LLAMA_31_8B)
+    second = services.llm_import(team=team, name="正式 8B", config=LLAMA_31_8B)
+    assert first.slug != second.slug
+    assert {first.name, second.name} == {"实验 8B", "正式 8B"}
+    assert services.llm_import(team=team, name="实验 8B", config=DEEPSEEK_V3).pk == first.pk
+    assert selectors.catalog(team).llm("实验 8B").slug == first.slug
+    assert services.workload_import(team=team, name="早高峰", data=TRACE).slug
+
+
+@pytest.mark.parametrize("text", ["zero \0 byte", "half \ud800 letter", "bell \a"])
+def test_what_the_database_cannot_hold_is_refused_or_shown_harmless(team, text):
+    assert problem(services.gpu_save, team=team, name=text, figures=FIGURES).field == "name"
+    assert problem(services.gpu_save, team=team, name="X", figures=FIGURES, notes=text).field == "notes"
+    assert problem(services.gpu_save, team=team, name="X", figures=FIGURES | {text: 1}).message
+    config = LLAMA_31_8B | {"_name_or_path": text}
+    assert problem(services.llm_import, team=team, name="X", config=config).field == "hf_id"
+    facts = {"input_tokens": 1}
+    found = problem(services.workload_save_profile, team=team, name="X", facts=facts, description=text)
+    assert found.field == "description"
+    services.workload_import(team=team, name="X", data=TRACE, filename=text)
+    assert not selectors.entries("gpus", team=team, q=text, filters={"vendor": text}).exists()
+    for lookup in (selectors.workload, lambda name, team: selectors.entry("gpus", name, team=team)):
+        with pytest.raises(UnknownEntry) as caught:
+            lookup(text, team=team)
+        assert caught.value
+
+
+def test_odd_keys_of_a_trace_never_reach_a_message_or_the_facts(team):
+    odd = b'{"arrival": 0, "input\\ud800_tokens": 1, "output_tokens": 1}'
+    str(problem(services.workload_import, team=team, name="X", data=odd)).encode()
+    extra = b'{"arrival": 0, "input_tokens": 1, "output_tokens": 1, "a\\u0000\\ud800": 1}'
+    row = services.workload_import(team=team, name="X", data=extra)
+    assert row.facts["ignored_columns"] == ["a\ufffd\ufffd"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ImportProblem(ValueError):  # noqa: N818 - the word of the contract: a problem, shown to the user
     """A file or form that cannot be taken; nothing of it was kept.
@@ -13,3 +15,12 @@ class ImportProblem(ValueError):  # noqa: N818 - the word of the contract: a pro
         place = f"line {line}, {field}" if line is not None else field
         super().__init__(f"{place}: {message}" if place else message)
         self.line, self.field, self.message = line, field, message
+
+
+def excerpt(value: Any, *, at_most: int = 40) -> str:
+    """The start of a value, fit for a message: printable, and short however long or nested the value is."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except RecursionError:
+        return "…"
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text[:at_most])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planner.catalog.importers import ImportProblem
+from planner.catalog.importers import ImportProblem, excerpt
 from planner.catalog.importers.hf_dtype import native_dtype
 
 LARGEST = 10**9
@@ -30,13 +30,13 @@ class Config:
             return default
         value = self.values[key]
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-            raise ImportProblem(None, key, f"must be a whole number from {least} to {LARGEST:,}, not {str(value)[:40]}")
+            raise ImportProblem(None, key, f"must be a whole number from {least} to {LARGEST:,}, not {excerpt(value)}")
         return value
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.values.get(key, default)
         if not isinstance(value, bool):
-            raise ImportProblem(None, key, f"must be true or false, not {str(value)[:40]}")
+            raise ImportProblem(None, key, f"must be true or false, not {excerpt(value)}")
         return value
 
     def words(self, key: str) -> list[str]:
@@ -64,7 +64,9 @@ def _architecture(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     name = names[0]
     if name not in ARCHITECTURES:
         known = ", ".join(sorted(ARCHITECTURES))
-        raise ImportProblem(None, "architectures", f"“{name[:80]}” is not supported; supported are {known}")
+        raise ImportProblem(
+            None, "architectures", f"“{excerpt(name, at_most=80)}” is not supported; supported are {known}"
+        )
     text = config.get("text_config", config)
     if not isinstance(text, Mapping):
         raise ImportProblem(None, "text_config", "must be a JSON object")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.catalog.importers import ImportProblem
+from planner.catalog.importers import ImportProblem, excerpt
 
 _FLOATS = {"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
 _ALGORITHMS = {"FP8": "fp8", "NVFP4": "nvfp4", "W4A16_AWQ": "int4", "INT4_AWQ": "int4", "INT8_SQ": "int8"}
@@ -20,7 +20,7 @@ def native_dtype(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
     if word is None:
         return "bf16"
     if not isinstance(word, str) or word.removeprefix("torch.") not in _FLOATS:
-        raise ImportProblem(None, "torch_dtype", f"“{str(word)[:40]}” is not a known number format")
+        raise ImportProblem(None, "torch_dtype", f"“{excerpt(word)}” is not a known number format")
     return _FLOATS[word.removeprefix("torch.")]
 
 
@@ -40,25 +40,25 @@ def _quantised(scheme: Any) -> str:
         return _by_algorithm(scheme.get("quant_algo"))
     if method == "compressed-tensors":
         return _by_groups(scheme)
-    raise ImportProblem(None, "quantization_config.quant_method", f"“{str(method)[:40]}” is not supported")
+    raise ImportProblem(None, "quantization_config.quant_method", f"“{excerpt(method)}” is not supported")
 
 
 def _by_bits(bits: Any, key: str) -> str:
     if bits in (4, 8):
         return f"int{bits}"
-    raise ImportProblem(None, key, f"{str(bits)[:20]} bits are not supported; 4 and 8 are")
+    raise ImportProblem(None, key, f"{excerpt(bits)} bits are not supported; 4 and 8 are")
 
 
 def _by_float_bits(bits: Any, key: str) -> str:
     if bits in (4, 8):
         return "fp8" if bits == 8 else "nvfp4"
-    raise ImportProblem(None, key, f"floats of {str(bits)[:20]} bits are not supported; 4 and 8 are")
+    raise ImportProblem(None, key, f"floats of {excerpt(bits)} bits are not supported; 4 and 8 are")
 
 
 def _by_algorithm(name: Any) -> str:
     if name in _ALGORITHMS:
         return _ALGORITHMS[name]
-    raise ImportProblem(None, "quantization_config.quant_algo", f"“{str(name)[:40]}” is not supported")
+    raise ImportProblem(None, "quantization_config.quant_algo", f"“{excerpt(name)}” is not supported")
 
 
 def _by_groups(scheme: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.catalog.importers import ImportProblem
+from planner.catalog.importers import ImportProblem, excerpt
 
 LONGEST_LINE = 4 * 2**20
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -181,7 +181,7 @@ def _no_constant(name: str) -> float:
 
 def columns_of(header: list[str]) -> Columns:
     """Find the columns in a header; raises `ImportProblem` on line 1 for one that is needed and not there."""
-    plain = {_plain(name): name for name in header}
+    plain = {_plain(name): name for name in header if name.isprintable()}
     found: dict[str, str] = {}
     for role, names in NAMES.items():
         match = next((plain[_plain(name)] for name in names if _plain(name) in plain), None)
@@ -189,10 +189,10 @@ def columns_of(header: list[str]) -> Columns:
             found[role] = match
     for role in NEEDED:
         if role not in found:
-            have = ", ".join(name[:40] for name in header[:12]) or "none"
+            have = ", ".join(excerpt(name) for name in header[:12]) or "none"
             looked = ", ".join(NAMES[role][:5])
             raise ImportProblem(1, role, f"no such column; looked for {looked} …; the file has {have}")
-    ignored = tuple(name for name in header if name not in found.values())[:20]
+    ignored = tuple(excerpt(name) for name in header if name not in found.values())[:20]
     return Columns(found, ignored, _seconds_per_unit(arrival=found["arrival"], inputs=found["input_tokens"]))
 
 

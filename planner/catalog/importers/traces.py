@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.catalog.importers import ImportProblem
+from planner.catalog.importers import ImportProblem, excerpt
 from planner.catalog.importers.prefix_blocks import cached_by_prefix
 from planner.catalog.importers.trace_file import Columns, rows_of, text_of
 
@@ -99,7 +99,7 @@ def _seconds(value: Any, line: int, columns: Columns) -> float:
     except (TypeError, ValueError):
         seconds = _moment(value, line, field)
     if isinstance(value, bool) or not math.isfinite(seconds) or abs(seconds) > LONGEST_S:
-        raise ImportProblem(line, field, f"“{_short(value)}” is not a time")
+        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a time")
     return seconds
 
 
@@ -107,7 +107,7 @@ def _moment(value: Any, line: int, field: str) -> float:
     try:
         moment = dt.datetime.fromisoformat(str(value).strip())
     except ValueError:
-        raise ImportProblem(line, field, f"“{_short(value)}” is neither a number nor a date and time") from None
+        raise ImportProblem(line, field, f"“{excerpt(value)}” is neither a number nor a date and time") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
@@ -115,11 +115,11 @@ def _tokens(value: Any, line: int, field: str) -> int:
     try:
         number = int(value) if type(value) is str and value.isdecimal() else float(value)
     except (TypeError, ValueError):
-        raise ImportProblem(line, field, f"“{_short(value)}” is not a number of tokens") from None
+        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a number of tokens") from None
     if isinstance(value, bool) or not math.isfinite(number) or number != int(number):
-        raise ImportProblem(line, field, f"“{_short(value)}” is not a whole number of tokens")
+        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a whole number of tokens")
     if not 0 <= number <= LONGEST_TOKENS:
-        raise ImportProblem(line, field, f"{_short(value)} is not between 0 and {LONGEST_TOKENS:,}")
+        raise ImportProblem(line, field, f"{excerpt(value)} is not between 0 and {LONGEST_TOKENS:,}")
     return int(number)
 
 
@@ -132,10 +132,6 @@ def _hashes(value: Any, line: int) -> Sequence[Any]:
     if not isinstance(value, list) or not all(isinstance(each, int | str) for each in value):
         raise ImportProblem(line, "hash_ids", "is not a list of block hashes (numbers or texts)")
     return value
-
-
-def _short(value: Any) -> str:
-    return str(value)[:40]
 
 
 def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
