@@ -199,9 +199,9 @@ def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, ca
     Notes
     -----
     Fixed point in the running batch B: ``TPOT = T(B) + B/o · (φ·P + ψ·launches)``, ``TTFT = constants + prefill + T/2 +
-    κ·(C − 1)·P + wait for a place``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``; a request that finds all
-    places taken waits ``(C/capacity − 1)·o·TPOT``. φ, ψ, κ are fitted; κ stands for the burst and clumping of a
-    closed loop.
+    κ·(C − 1)·P``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``. When all places are taken a request waits
+    ``(C/capacity − 1)·o·TPOT`` before its first token, or TTFT if that is longer, so that Little's law holds. φ, ψ, κ
+    are fitted; κ stands for the burst and clumping of a closed loop.
     """
     costs = _costs(replica, load)
     queue_s = replica.coefficients.queue * max(concurrency - 1.0, 0.0) * costs.queue_unit_s()
@@ -214,7 +214,8 @@ def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, ca
 
     running = _fixed_point(next_batch, start=min(0.93 * concurrency, capacity))
     decode_s = load.output_tokens * costs.tpot_s(running)
-    admission_s = max(concurrency / capacity - 1.0, 0.0) * decode_s
+    waited_s = fixed_s + costs.step(running).total_s / 2
+    admission_s = max((concurrency / capacity - 1.0) * decode_s - waited_s, 0.0)
     return costs.point(concurrency=concurrency, running=running, queue_s=queue_s, admission_s=admission_s)
 
 

@@ -126,7 +126,8 @@ def _latency(
 
 def _cost(curve: Series, result: Result) -> Chart:
     """Price against the rate; past the largest rate the curve would turn on itself and is cut."""
-    rates, prices = [], []
+    rates: list[float] = []
+    prices: list[float] = []
     for rate, price in zip(
         _numbers(curve, "request_rate_rps"), _numbers(curve, "cost_usd_per_m_output_tokens"), strict=True
     ):

@@ -1,0 +1,139 @@
+"""Parameters and weights against published totals and a start-up log."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.formulas import memory, moe
+from tests.formulas.llms import DEEPSEEK_V3, GEMMA_3_27B, LLAMA_8B, LLAMA_70B, QWEN3_32B, llm
+
+
+@pytest.mark.parametrize(
+    ("shape", "published"),
+    [
+        (LLAMA_8B, 8_030_261_248),  # safetensors index of meta-llama/Llama-3.1-8B
+        (LLAMA_70B, 70_553_706_496),  # safetensors index of meta-llama/Llama-3.1-70B
+        (QWEN3_32B, 32.8e9),  # Qwen3 technical report, arXiv 2505.09388, Table 1
+        (DEEPSEEK_V3, 671e9),  # DeepSeek-V3 technical report, arXiv 2412.19437, abstract
+    ],
+)
+def test_parameters_are_within_one_per_cent_of_the_published_total(shape: object, published: float) -> None:
+    assert memory.parameters(shape)["total"] == pytest.approx(published, rel=0.01)  # type: ignore[arg-type]
+
+
+def test_llama_is_counted_to_the_last_parameter() -> None:
+    assert memory.parameters(LLAMA_8B)["total"] == 8_030_261_248
+
+
+def test_deepseek_activates_thirty_seven_billion() -> None:
+    # The report counts 37 B active; the embedding, which is looked up and not multiplied, makes the difference.
+    counts = memory.parameters(DEEPSEEK_V3)
+    assert counts["active"] - counts["embedding"] == pytest.approx(37e9, rel=0.02)
+
+
+def test_parts_sum_to_the_total() -> None:
+    for shape in (LLAMA_8B, DEEPSEEK_V3, GEMMA_3_27B):
+        counts = memory.parameters(shape)
+        parts = sum(value for name, value in counts.items() if name not in ("total", "active", "mtp"))
+        assert parts == counts["total"]
+
+
+def test_tied_embeddings_have_no_head() -> None:
+    assert memory.parameters(GEMMA_3_27B)["head"] == 0
+    assert memory.parameters(llm(tied_embeddings=True))["total"] < memory.parameters(LLAMA_8B)["total"]
+
+
+def test_weights_of_a_rank_match_the_start_up_log() -> None:
+    # vLLM prints 14.9888 GiB for Llama-3.1-8B on one GPU, 14.9595 for Llama-3 (8,192 positions of rotary table).
+    assert memory.rank_weight_bytes(LLAMA_8B, dtype="bf16") / 2**30 == pytest.approx(14.9888, abs=1e-4)
+    older = llm(max_context_tokens=8192)
+    assert memory.rank_weight_bytes(older, dtype="bf16") / 2**30 == pytest.approx(14.9595, abs=1e-4)
+
+
+def test_latent_projections_router_and_norms_are_on_every_rank() -> None:
+    one = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", tensor_parallel=1)
+    eight = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", tensor_parallel=8)
+    copied = 61 * memory.latent_down_parameters(DEEPSEEK_V3) + 2 * (
+        memory.parameters(DEEPSEEK_V3)["router"] + memory.parameters(DEEPSEEK_V3)["norms"]
+    )
+    copied += memory.rotary_table_bytes(DEEPSEEK_V3)
+    assert 8 * eight - one == pytest.approx(7 * copied, rel=1e-9)
+
+
+def test_attention_copies_add_their_weights_and_spread_the_experts() -> None:
+    tensor = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", tensor_parallel=8)
+    copies = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", data_parallel_attention=8, expert_parallel=8)
+    counts = memory.parameters(DEEPSEEK_V3)
+    # What is not experts is held whole on each GPU: seven eighths more of what tensor parallelism splits.
+    assert tensor < copies < tensor + counts["total"] - counts["experts"] + counts["embedding"] + counts["head"]
+
+
+def test_redundant_experts_are_stored() -> None:
+    base = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", data_parallel_attention=8)
+    more = memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", data_parallel_attention=8, redundant_experts=32)
+    assert more - base == pytest.approx(memory.parameters(DEEPSEEK_V3)["experts"] / 8 * 32 / 256)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("bf16", 16), ("fp8", 8), ("int4", 4.156), ("mxfp4", 4.25), ("nvfp4", 4.5)]
+)
+def test_only_linear_parameters_are_quantised(dtype: str, bits: float) -> None:
+    counts = memory.parameters(LLAMA_70B)
+    linear = counts["attention"] + counts["dense_mlp"]
+    expected = linear * bits / 8 + 2 * (counts["total"] - linear)
+    assert memory.weight_bytes(LLAMA_70B, dtype=dtype) == pytest.approx(expected, rel=1e-12)
+
+
+def test_four_bits_quantise_the_experts_only() -> None:
+    counts = memory.parameters(DEEPSEEK_V3)
+    experts = counts["experts"] + counts["shared_experts"]
+    expected = experts * 4.5 / 8 + 2 * (counts["total"] - experts)
+    assert memory.weight_bytes(DEEPSEEK_V3, dtype="nvfp4") == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_unknown_format_is_named() -> None:
+    with pytest.raises(ValueError, match="fp3"):
+        memory.weight_bytes(LLAMA_8B, dtype="fp3")
+    with pytest.raises(ValueError, match="KV cache"):
+        memory.kv_dtype_bytes("mxfp4")
+
+
+def test_experts_must_divide_the_gpus() -> None:
+    with pytest.raises(ValueError, match="expert_parallel 3"):
+        memory.rank_weight_bytes(DEEPSEEK_V3, dtype="fp8", data_parallel_attention=8, expert_parallel=3)
+
+
+@given(stages=st.integers(1, 61))
+def test_stages_hold_every_layer_once_and_differ_by_one(stages: int) -> None:
+    counts = memory.stage_layers(DEEPSEEK_V3, pipeline_parallel=stages)
+    assert sum(counts) == 61
+    assert max(counts) - min(counts) <= 1
+
+
+@given(ranks=st.sampled_from([1, 2, 4, 8, 16, 32]))
+def test_more_ranks_never_hold_more_each(ranks: int) -> None:
+    for shape in (LLAMA_70B, DEEPSEEK_V3, GEMMA_3_27B):
+        few = memory.rank_weight_bytes(shape, dtype="bf16", tensor_parallel=ranks)
+        assert memory.rank_weight_bytes(shape, dtype="bf16", tensor_parallel=2 * ranks) <= few
+
+
+def test_heaviest_stage_decides() -> None:
+    stages = memory.stage_weight_bytes(LLAMA_70B, dtype="bf16", pipeline_parallel=3)
+    assert memory.rank_weight_bytes(LLAMA_70B, dtype="bf16", pipeline_parallel=3) == max(stages)
+    rotary = 3 * memory.rotary_table_bytes(LLAMA_70B)
+    assert sum(stages) - rotary == pytest.approx(memory.weight_bytes(LLAMA_70B, dtype="bf16"), rel=1e-3)
+
+
+def test_layers_with_experts_are_counted() -> None:
+    assert moe.expert_layers(DEEPSEEK_V3) == 58
+    assert moe.expert_layers(LLAMA_8B) == 0
+    every_second = llm(moe=DEEPSEEK_V3.moe.__class__(experts=128, top_k=1, expert_width=8192, every=2), layers=48)
+    assert moe.expert_layers(every_second) == 24
+
+
+def test_padded_experts_of_gpt_oss() -> None:
+    # 2,880 × 2,880 become 3,072 × 2,944 on Hopper.
+    shape = llm(hidden=2880, moe=DEEPSEEK_V3.moe.__class__(experts=128, top_k=4, expert_width=2880))
+    assert memory.expert_padding(shape) == pytest.approx(3072 * 2944 / 2880**2)
