@@ -5,7 +5,7 @@ The failure domain is the *unit*: in an expert-parallel group one lost node stop
 
 from __future__ import annotations
 
-from scipy.special import bdtrc
+from scipy.special import betainc
 
 
 def unit_availability(nodes: float, *, failures_per_node_h: float, repair_h: float) -> float:
@@ -42,7 +42,7 @@ def at_least_up(needed: int, *, units: int, availability: float) -> float:
 
     Notes
     -----
-    Upper tail of the binomial distribution.
+    Upper tail of the binomial distribution, as a regularised incomplete beta function.
 
     References
     ----------
@@ -56,7 +56,7 @@ def at_least_up(needed: int, *, units: int, availability: float) -> float:
         return 1.0
     if needed > units:
         return 0.0
-    return float(bdtrc(needed - 1, units, availability))
+    return float(betainc(needed, units - needed + 1, availability))
 
 
 def units_for_availability(needed: int, *, availability: float, target: float, at_most: int = 100_000) -> int | None:

@@ -9,7 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Result
 from planner.formulas.lengths import quantile
 from planner.kinds.llm_serving.findings import percent
-from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.spec import MOST_TOKENS_PER_S, LlmServingSpec
 
 _DEFAULTS = LlmServingSpec()
 
@@ -132,7 +132,8 @@ def _other_sizes(spec: LlmServingSpec, result: Result) -> list[Variant]:
         change: dict[str, object] = {"decode_unit_gpus": gpus, "spare_decode_units": spare}
         if spec.rate_mode == "assumed":
             factor = rate / (result.value("decode_tokens_per_s_per_gpu") or 1.0)
-            change["decode_tokens_per_s_per_gpu"] = round(factor * spec.decode_tokens_per_s_per_gpu, 1)
+            changed = float(f"{factor * spec.decode_tokens_per_s_per_gpu:.5g}")
+            change["decode_tokens_per_s_per_gpu"] = min(changed, MOST_TOKENS_PER_S)
         if spec.decode_rank_gpus is not None and isinstance(gpus, int):
             change["decode_rank_gpus"] = min(spec.decode_rank_gpus, gpus)
         name = f"EP{gpus}" if _is_wide(spec) else f"{gpus}-GPU"

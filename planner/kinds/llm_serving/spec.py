@@ -18,6 +18,9 @@ DEMAND = "Demand and growth"
 STEPS = "Steps, memory and network"
 SITE = "Site"
 
+MOST_TOKENS_PER_S = 1e7
+"""Of one GPU: far beyond any, so that a slip of the decimal point is refused."""
+
 
 class LlmServingSpec(Spec):
     """One LLM behind a gateway: prefill and decode pools, or replicas that do both."""
@@ -111,7 +114,7 @@ class LlmServingSpec(Spec):
         group=RATES,
         unit="tok/s/GPU",
         gt=0,
-        le=1e7,
+        le=MOST_TOKENS_PER_S,
         help="Tokens that are really computed; cached ones do not count.",
     )
     decode_tokens_per_s_per_gpu: float = quantity(
@@ -120,7 +123,7 @@ class LlmServingSpec(Spec):
         group=RATES,
         unit="tok/s/GPU",
         gt=0,
-        le=1e7,
+        le=MOST_TOKENS_PER_S,
         help="At the TPOT objective. 14,800 a node of 8 on the published day of DeepSeek.",
     )
     rate_uncertainty: float = quantity(
