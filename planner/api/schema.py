@@ -7,7 +7,7 @@ of each spec. Nothing here knows a kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from drf_spectacular.generators import SchemaGenerator
@@ -53,9 +53,18 @@ UPLOAD: dict[str, Any] = {
 }
 
 
+def _inlined(node: Any, parts: Mapping[str, Any]) -> Any:
+    """The schema with the parts it refers to in their places: a parameter has no components of its own."""
+    if isinstance(node, dict):
+        place = node.get("$ref", "").removeprefix("#/$defs/")
+        return _inlined(parts[place], parts) if place else {key: _inlined(child, parts) for key, child in node.items()}
+    return [_inlined(child, parts) for child in node] if isinstance(node, list) else node
+
+
 def query(model: type[BaseModel]) -> list[OpenApiParameter]:
     """The query parameters that a pydantic model checks."""
-    fields = model.model_json_schema()["properties"]
+    whole = model.model_json_schema()
+    fields = _inlined(whole["properties"], whole.get("$defs", {}))
     return [
         _parameter(
             name,
@@ -190,7 +199,12 @@ class Generator(SchemaGenerator):
         return found
 
 
-@cache
 def document() -> dict[str, Any]:
-    """The document as it is served; it changes only with the code."""
-    return Generator().get_schema(request=None, public=True)
+    """The document as it is served; it changes only with the code and the kinds."""
+    return _document(tuple(kinds.all_kinds()))
+
+
+@lru_cache(maxsize=4)
+def _document(_kinds: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = Generator().get_schema(request=None, public=True)
+    return found

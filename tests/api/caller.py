@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import resolve
 from jsonschema import Draft202012Validator
 
+from planner import kinds
 from planner.api import schema
 
 PROBLEM = "application/problem+json"
@@ -45,7 +46,7 @@ def template(path: str) -> str:
 
 
 @cache
-def _validator(method: str, path: str, status: str, media: str) -> Draft202012Validator:
+def _validator(kinds_: tuple[str, ...], method: str, path: str, status: str, media: str) -> Draft202012Validator:
     document = schema.document()
     responses = document["paths"][path][method]["responses"]
     assert status in responses, f"{method} {path} answers {status}, the document knows {sorted(responses)}"
@@ -83,7 +84,9 @@ class Caller:
         if response.status_code >= 400:
             check_problem(response)
         elif path.startswith("/api/v1/") and response.get("Content-Type") == "application/json":
-            validator = _validator(method.lower(), template(path), str(response.status_code), "application/json")
+            validator = _validator(
+                tuple(kinds.all_kinds()), method.lower(), template(path), str(response.status_code), "application/json"
+            )
             validator.validate(strict(response))
 
     def get(self, path: str, **headers: str) -> HttpResponse:

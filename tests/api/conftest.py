@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,7 +12,6 @@ from django.core.cache import cache
 from planner import kinds, reports
 from planner.accounts import services
 from planner.accounts.models import Team, User
-from planner.api import schema
 from planner.catalog import services as catalog_services
 from planner.catalog.models import Entry
 from tests.api import caller
@@ -21,17 +20,13 @@ from tests.api.sample_kind import SAMPLE
 
 
 @pytest.fixture(autouse=True)
-def _only_the_sample_kind(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+def _only_the_sample_kind(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Behaviour of the API does not depend on which kinds there are; tests marked otherwise see the real ones."""
     if "real_kinds" not in request.fixturenames:
         example = kinds.Example("small", "Small", SAMPLE.slug, {"gpus": 2})
         monkeypatch.setattr(kinds, "all_kinds", lambda: {SAMPLE.slug: SAMPLE})
         monkeypatch.setattr(kinds, "examples", lambda: (example,))
         monkeypatch.setattr(kinds, "method", lambda _slug: "# Method")
-    schema.document.cache_clear()
-    caller._validator.cache_clear()
-    yield
-    schema.document.cache_clear()
 
 
 @pytest.fixture

@@ -108,7 +108,9 @@ class Gpus(Entries):
     @idempotent
     def post(self, request: Request, table: str) -> Response:  # noqa: ARG002 - the path names the one table
         given = body(request, GpuBody)
-        places = {name: f"/figures/{name}" for name in given.figures} | {"price": "/price_usd_per_h"}
+        places = {name: f"/figures/{name}" for name in (*services.FIGURE_UNITS, *given.figures)} | {
+            "price": "/price_usd_per_h"
+        }
         with importing(places=places):
             entry = services.gpu_save(team=self.team, **given.model_dump())
         return made(entry, team=self.team)

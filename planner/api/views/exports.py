@@ -38,10 +38,10 @@ class DesignPdf(ApiView):
         parameters=schema.query(PaperQuery),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
-        from planner.reports import build
-
         paper = query(request, PaperQuery).paper
         view = snapshot.design_view(design_of(self, id))
+        from planner.reports import build
+
         name = _file_name(view["design"]["name"], "pdf")
         return tables.attachment(build.document(view, paper=paper), name=name, media_type=PdfRenderer.media_type)
 
@@ -56,10 +56,10 @@ class ComparisonPdf(ApiView):
         parameters=schema.query(PaperQuery),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
-        from planner.reports import build
-
         paper = query(request, PaperQuery).paper
         view = compare.comparison_view(comparison_of(self, id))
+        from planner.reports import build
+
         document = build.comparison_document(view, paper=paper)
         return tables.attachment(document, name=_file_name(view["name"], "pdf"), media_type=PdfRenderer.media_type)
 
@@ -69,7 +69,7 @@ class DesignCsv(ApiView):
 
     @reply(None, summary="Inputs and metrics of a design as CSV", responses={(200, "text/csv"): str})
     def get(self, _request: Request, id: UUID) -> HttpResponse:
+        view = snapshot.design_view(design_of(self, id), effects=False)
         from planner.reports import build
 
-        view = snapshot.design_view(design_of(self, id), effects=False)
         return tables.attachment(build.csv_of(view), name=_file_name(view["design"]["name"], "csv"))
