@@ -12,7 +12,7 @@ from planner.core.compare import lacks
 from planner.core.result import Metric
 from planner.designs import estimation, figures
 from planner.designs.estimation import Estimate
-from planner.designs.inputs import inputs
+from planner.designs.inputs import show_value
 
 
 def changed(estimate: Estimate, *, change: Mapping[str, Any]) -> Estimate:
@@ -45,12 +45,17 @@ def effect_view(estimate: Estimate, *, change: Mapping[str, Any]) -> dict[str, A
 
 
 def _changes(before: Estimate, *, after: Estimate) -> list[dict[str, Any]]:
-    old = inputs(before.kind, spec=before.spec, catalog=before.catalog)
-    new = inputs(after.kind, spec=after.spec, catalog=after.catalog)
+    fields = before.kind.spec.model_fields
+    old, new = before.spec_json, after.spec_json
     return [
-        {"name": name, "label": found.label, "before": old[name].shown, "after": found.shown}
-        for name, found in new.items()
-        if found.value != old[name].value
+        {
+            "name": name,
+            "label": field.title or name,
+            "before": show_value(field, value=old[name], catalog=before.catalog),
+            "after": show_value(field, value=new[name], catalog=after.catalog),
+        }
+        for name, field in fields.items()
+        if old[name] != new[name]
     ]
 
 

@@ -64,7 +64,7 @@ def design_create(
     example: str = "",
 ) -> Design:
     """Save a new design. Raises `UnknownKind`, pydantic's ValidationError and `InvalidField`."""
-    content = _content(kind, spec=spec, name=name, description=description, tags=tags)
+    content = _content(kind, changes={"spec": spec, "name": name, "description": description, "tags": tags})
     design = Design.objects.create(team=team, kind=kind, example=example, created_by=user, updated_by=user, **content)
     _record(design, user=user, action="created", summary=design.name)
     return design
@@ -81,8 +81,7 @@ def design_update(*, design: Design, user: User | None, expected_revision: int, 
     if unknown:
         raise TypeError(f"a design has no {', '.join(sorted(unknown))} to change")
     current = _current(design, expected_revision=expected_revision)
-    now_there = {name: getattr(current, name) for name in ("name", "description", "tags", "spec")}
-    content = _content(current.kind, **{**now_there, **changes})
+    content = _content(current.kind, changes=changes)
     differing = [name for name, value in content.items() if value != getattr(current, name)]
     if not differing:
         return current
@@ -166,16 +165,21 @@ def designs_purge(*, now: datetime) -> int:
     return by_model.get("designs.Design", 0)
 
 
-def _content(kind: str, *, spec: Mapping[str, Any], name: str, description: str, tags: Iterable[str]) -> dict[str, Any]:
-    chosen = kinds.get(kind)
-    complete = parse_spec(chosen, spec=spec).model_dump(mode="json")
-    return {
-        "name": texts.name(name),
-        "description": texts.text(description, field="description", longest=texts.LONGEST_DESCRIPTION),
-        "tags": texts.tags(tags),
-        "spec": texts.storable(complete, field="spec"),
-        "spec_version": chosen.spec.version,
-    }
+def _content(kind: str, *, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes as they are stored. A spec that does not change is not read again: an old one may no longer pass."""
+    content: dict[str, Any] = {}
+    if "name" in changes:
+        content["name"] = texts.name(changes["name"])
+    if "description" in changes:
+        written = texts.text(changes["description"], field="description", longest=texts.LONGEST_DESCRIPTION)
+        content["description"] = written
+    if "tags" in changes:
+        content["tags"] = texts.tags(changes["tags"])
+    if "spec" in changes:
+        chosen = kinds.get(kind)
+        complete = parse_spec(chosen, spec=changes["spec"]).model_dump(mode="json")
+        content |= {"spec": texts.storable(complete, field="spec"), "spec_version": chosen.spec.version}
+    return content
 
 
 def _current(design: Design, *, expected_revision: int | None) -> Design:

@@ -111,6 +111,14 @@ def view(
     }
 
 
+def effects_view(estimate: Estimate) -> dict[str, Any]:
+    """What ``view(effects=False)`` left out: ``variants`` as in `view`, and of each finding its EFFECT or null."""
+    effects = [
+        effect_view(estimate, change=found.change) if found.change else None for found in estimate.result.findings
+    ]
+    return {"variants": _variants(estimate, effects=True), "findings": effects}
+
+
 def answer_view(estimate: Estimate) -> dict[str, Any]:
     """The answer card: figure, sentence, worst severity and facts with their verdicts."""
     result = estimate.result
@@ -143,16 +151,20 @@ def _finding(estimate: Estimate, *, finding: Finding, effects: bool) -> dict[str
 
 def _advice(estimate: Estimate, *, effects: bool) -> dict[str, Any]:
     advice, spec, result = estimate.kind.advice, estimate.spec, estimate.result
-    variants = []
-    for variant in advice.variants(spec, result):
-        change = serial.plain(variant.change)
-        effect = effect_view(estimate, change=change) if effects else {}
-        variants.append({"label": variant.label, "change": change, **effect})
     return {
         "questions": [serial.plain(asdict(question)) for question in advice.questions(spec, result)],
-        "variants": variants,
+        "variants": _variants(estimate, effects=effects),
         "follow_ups": [serial.plain(asdict(found)) for found in advice.follow_ups(spec, result)],
     }
+
+
+def _variants(estimate: Estimate, *, effects: bool) -> list[dict[str, Any]]:
+    found = []
+    for variant in estimate.kind.advice.variants(estimate.spec, estimate.result):
+        change = serial.plain(variant.change)
+        effect = effect_view(estimate, change=change) if effects else {}
+        found.append({"label": variant.label, "change": change, **effect})
+    return found
 
 
 def _simulator(estimate: Estimate) -> dict[str, Any] | None:

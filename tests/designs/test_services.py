@@ -115,6 +115,14 @@ def test_a_refused_save_leaves_the_design_as_it_was(design, alice, changes):
     assert Design.objects.get().revision == 1
 
 
+def test_a_design_whose_spec_no_longer_passes_can_still_be_renamed(design, alice):
+    Design.objects.update(spec={"field_of_old": 1})
+    saved = services.design_update(design=design, user=alice, expected_revision=1, name="Renamed")
+    assert (saved.name, saved.spec) == ("Renamed", {"field_of_old": 1})
+    with pytest.raises(ValidationError):
+        services.design_update(design=design, user=alice, expected_revision=2, spec=saved.spec)
+
+
 def test_going_back_is_a_new_revision(design, alice):
     services.design_update(design=design, user=alice, expected_revision=1, spec={"rate_rps": 60}, name="Big")
     back = services.design_revert(design=design, user=alice, expected_revision=2, number=1)

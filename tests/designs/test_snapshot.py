@@ -80,6 +80,12 @@ def test_effects_can_be_left_out():
     assert view["variants"][0] == {"label": "Units of 1", "change": {"unit_gpus": 1}}
 
 
+def test_and_fetched_later(view):
+    later = snapshot.effects_view(services.estimate(kind="toy", spec={"unit_gpus": 64}, team=None))
+    assert later["variants"] == view["variants"]
+    assert later["findings"] == [finding.get("effect") for finding in view["findings"]]
+
+
 def test_charts_and_diagram_can_be_drawn_again(view):
     assert [codec.chart_from_dict(chart).name for chart in view["charts"]] == ["growth", "alone"]
     assert codec.diagram_from_dict(view["diagram"]).boxes[1].lines == ("64 GPUs",)
