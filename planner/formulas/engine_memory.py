@@ -58,7 +58,7 @@ class Rank:
 
 
 def version_row(settings: Mapping[str, Any], *, version: str | None) -> Mapping[str, Any]:
-    """The settings of a version over the engine's own: the newest row whose ``since`` it reaches; without one the newest.
+    """The settings of a version over the engine's own: the newest row whose ``since`` it reaches, else the newest.
 
     Rows run from old to new.
     """
