@@ -1,0 +1,93 @@
+"""The reference figures come out of the API. Every number here is quoted from the specification of the kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.caller import Caller, strict
+
+pytestmark = pytest.mark.usefixtures("real_kinds")
+URL = "/api/v1/estimates/"
+
+LLM_SERVING = {
+    "prefill_gpus_needed": 187.5,
+    "prefill_units": 8,
+    "prefill_gpus": 256,
+    "decode_units": 2,
+    "decode_gpus": 288,
+    "decode_concurrency_per_gpu": 92.5,
+    "decode_kv_bytes_per_gpu": 22_100_544_000,
+    "nodes": 68,
+    "cost_usd_per_h": 1088,
+}
+"""Exact figures of the reference design; the two the specification rounds are below."""
+ROUNDED = {"decode_gpus_needed": (216.216, 0.0005), "cost_usd_per_m_output_tokens": (0.7556, 0.00005)}
+
+
+@pytest.fixture
+def reference(alice: Caller) -> dict[str, Any]:
+    response = alice.post(URL, {"kind": "llm_serving", "spec": {}})
+    assert response.status_code == 200, response.content
+    return strict(response)
+
+
+@pytest.mark.parametrize(("name", "value"), LLM_SERVING.items())
+def test_a_reference_figure_comes_out_exactly(reference: dict[str, Any], name: str, value: float) -> None:
+    assert reference["metrics"][name]["value"] == value
+
+
+@pytest.mark.parametrize(("name", "expected"), ROUNDED.items())
+def test_a_rounded_reference_figure_comes_out(
+    reference: dict[str, Any], name: str, expected: tuple[float, float]
+) -> None:
+    value, half_digit = expected
+    assert reference["metrics"][name]["value"] == pytest.approx(value, abs=half_digit)
+
+
+def test_the_inputs_are_those_of_the_reference(reference: dict[str, Any]) -> None:
+    expected = {
+        "peak_rps": 500, "input_tokens": 3000, "output_tokens": 800, "prefix_hit_rate": 0.5,
+        "prefill_tokens_per_s_per_gpu": 4000, "decode_tokens_per_s_per_gpu": 1850, "prefill_unit_gpus": 32,
+        "decode_unit_gpus": 144, "headroom": 0.2, "gpus_per_node": 8, "gpu_price_usd_per_h": 2,
+        "kv_bytes_per_token": 70_272, "ttft_p99_slo_s": 2, "tpot_slo_s": 0.05,
+    }  # fmt: skip
+    assert {name: reference["spec"][name] for name in expected} == expected
+
+
+def test_the_reference_fleet_is_found_not_to_be_n_plus_1(reference: dict[str, Any]) -> None:
+    found = next(row for row in reference["findings"] if row["code"] == "decode_not_n_plus_1")
+    assert found["severity"] in ("warning", "error")
+    assert "67" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("llm", "kv_bytes_per_token"),
+    [("llama-3.1-8b", 131_072), ("llama-3.1-70b", 327_680), ("qwen3-32b", 262_144), ("deepseek-v3", 70_272)],
+)
+def test_kv_bytes_per_token_at_tp1(alice: Caller, llm: str, kv_bytes_per_token: int) -> None:
+    spec = {"llm": llm, "gpu": "h200-sxm", "gpus": 1, "tensor_parallel": 1, "kv_dtype": "bf16"}
+    found = strict(alice.post(URL, {"kind": "engine_instance", "spec": spec}))
+    assert found["metrics"]["kv_bytes_per_token"]["value"] == kv_bytes_per_token
+
+
+@pytest.mark.parametrize(
+    ("llm", "tensor_parallel", "kv_bytes_per_token"),
+    [("qwen3-32b", 4, 65_536), ("llama-3.1-8b", 8, 16_384), ("llama-3.1-8b", 16, 16_384), ("deepseek-v3", 8, 70_272)],
+)
+def test_kv_bytes_per_token_stop_shrinking_at_the_kv_heads(
+    alice: Caller, llm: str, tensor_parallel: int, kv_bytes_per_token: int
+) -> None:
+    """8 KV heads: at TP16 each is kept twice. Latent attention has one head, kept whole on every GPU."""
+    spec = {
+        "llm": llm, "gpu": "h200-sxm", "gpus": tensor_parallel, "tensor_parallel": tensor_parallel, "kv_dtype": "bf16",
+    }  # fmt: skip
+    found = strict(alice.post(URL, {"kind": "engine_instance", "spec": spec}))
+    assert found["metrics"]["kv_bytes_per_token"]["value"] == kv_bytes_per_token
+
+
+def test_the_memory_terms_sum_to_the_budget(alice: Caller) -> None:
+    metrics = strict(alice.post(URL, {"kind": "engine_instance", "spec": {}}))["metrics"]
+    terms = ("weights_bytes", "activation_bytes", "graph_bytes", "context_bytes", "other_bytes", "kv_pool_bytes")
+    assert sum(metrics[name]["value"] for name in terms) == metrics["budget_bytes"]["value"]
