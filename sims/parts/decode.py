@@ -26,11 +26,9 @@ def steps_done(unit, now_s):  # type: ignore[no-untyped-def]
     since_s = now_s - unit.start_s
     if unit.planned == 0 or since_s <= 0.0:
         return 0
-    if unit.growth_s > 0.0:
-        half = unit.first_s - unit.growth_s / 2
-        steps = int((math.sqrt(half * half + 2 * unit.growth_s * since_s) - half) / unit.growth_s)
-    else:
-        steps = int(since_s / unit.first_s)
+    half = unit.first_s - unit.growth_s / 2
+    # The root of span = since, written so that it loses no digits as growth goes to zero.
+    steps = int(2 * since_s / (half + math.sqrt(half * half + 2 * unit.growth_s * since_s)))
     steps = max(0, min(unit.planned, steps))
     # The root is off by at most one step through rounding.
     if steps < unit.planned and unit.start_s + span_s(unit, steps + 1) <= now_s:

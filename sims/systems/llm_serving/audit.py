@@ -23,19 +23,18 @@ def audit(state: State) -> None:
     conserved(name="requests queued", left=int(np.isin(flying.stage, (PREFILL, WAITING, PARKED)).sum()), right=queued)
     emitted = int(totals.finished_output_tokens) + sum(_emitted(state, request) for request in flying)
     conserved(name="output tokens", left=int(totals.output_tokens), right=emitted)
-    conserved(name="work waits at an idle prefill unit", left=_idle_with_work(state), right=0)
+    conserved(name="idle units with work", left=_idle_with_work(state), right=0)
     for index in range(len(state.units)):
         _audit_unit(state, index)
 
 
 def _idle_with_work(state: State) -> int:
-    loads = state.queues.queued.reshape(len(state.queues) // int(state.params[0].prefill_ranks), -1).sum(axis=1)
-    busy = (
-        state.units.planned
-        if len(loads) == len(state.units) and not state.prefills.busy_s.any()
-        else state.prefills.busy
-    )
-    return int(np.sum((loads > 0) & (busy == 0)))
+    ranks = int(state.params[0].prefill_ranks)
+    prompts = state.queues.queued.reshape(len(state.queues) // ranks, ranks).sum(axis=1)
+    if state.params[0].aggregated:
+        resting = (state.units.planned == 0) & (state.units.stopped == 0)
+        return int(np.sum(resting & (prompts + state.waiting.queued > 0)))
+    return int(np.sum((state.prefills.busy == 0) & (prompts > 0)))
 
 
 def _emitted(state: State, request: np.record) -> int:

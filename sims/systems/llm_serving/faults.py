@@ -59,7 +59,8 @@ def restart(state, slot, last_s):  # type: ignore[no-untyped-def]
         elif generated > request.generated:
             request.last_token_s = last_s
         request.generated = generated
-    if request.generated > 0 or request.stage == PREFILL:
+    if request.stage != WAITING or request.todo == 0:
+        # All but those that had not begun: what was computed is gone, and so is the cache that held its prefix.
         request.todo = request.input + request.generated
     state.totals[0].restarted += 1
 

@@ -36,6 +36,7 @@ PARAMS = np.dtype(
         ("gateway_s", "f8"),
         ("most_steps", "i8"),
         ("router", "i8"),
+        ("aggregated", "i8"),
     ]
 )
 

@@ -1,0 +1,13 @@
+"""The kernels are compiled once, in the cache folder that all runs of these sources share."""
+
+from __future__ import annotations
+
+import pytest
+
+import sims.systems.llm_serving  # noqa: F401 - registers its kernels
+from sims.engine import kernel
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_kernels() -> None:
+    kernel.warm()

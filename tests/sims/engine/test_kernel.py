@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sims.engine import kernel
+
+
+def test_the_cache_folder_is_named_by_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = tmp_path / "part.py"
+    part.write_text("a = 1\n", encoding="utf-8")
+    monkeypatch.setattr(kernel, "SOURCES", tmp_path)
+    before = kernel.digest()
+    assert kernel.digest() == before
+    part.write_text("a = 2\n", encoding="utf-8")
+    assert kernel.digest() != before
+
+
+def test_the_cache_goes_where_it_is_told_or_to_a_private_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIMS_CACHE_DIR", str(tmp_path))
+    assert kernel.cache_folder().parent == tmp_path
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    monkeypatch.setenv("SIMS_CACHE_DIR", str(blocked))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    private = kernel.cache_folder()
+    assert private.is_dir()
+    private.rmdir()
+
+
+def test_code_of_sources_long_gone_is_forgotten(tmp_path: Path) -> None:
+    folders = [tmp_path / f"{number:020d}" for number in range(kernel.KEPT_FOLDERS + 5)]
+    for folder in folders:
+        folder.mkdir()
+    (tmp_path / "something else").mkdir()
+    kernel._prune(folders[0])
+    assert folders[0].exists()
+    assert (tmp_path / "something else").exists()
+    assert len([folder for folder in folders if folder.exists()]) == kernel.KEPT_FOLDERS + 1

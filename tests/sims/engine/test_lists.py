@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sims.engine import lists
+from sims.parts.records import TOTALS, queues, records, request_pool
+
+
+def drain(queue, pool) -> list[int]:
+    return [lists.pop(queue, pool) for _ in range(queue.queued)]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.permutations(range(12)))
+def test_a_queue_gives_back_in_the_order_of_pushing(slots: list[int]) -> None:
+    pool, queue = request_pool(12), queues(1)[0]
+    for slot in slots:
+        lists.push(queue, pool, slot)
+    assert drain(queue, pool) == slots
+    assert queue.head == queue.tail == lists.END
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=20))
+def test_insertion_keeps_the_order_of_readiness_and_of_insertion(ready: list[int]) -> None:
+    pool, queue = request_pool(len(ready)), queues(1)[0]
+    for slot, at_s in enumerate(ready):
+        pool[slot].ready_s = at_s
+        lists.insert_by_ready(queue, pool, slot)
+    assert drain(queue, pool) == sorted(range(len(ready)), key=lambda slot: (ready[slot], slot))
+
+
+def test_the_free_list_hands_out_each_slot_once() -> None:
+    pool, totals = request_pool(3), records(TOTALS, count=1)[0]
+    taken = {lists.take_slot(totals, pool) for _ in range(3)}
+    assert taken == {0, 1, 2}
+    assert not lists.has_slot(totals)
+    lists.give_slot(totals, pool, 1)
+    assert lists.has_slot(totals)
+    assert lists.take_slot(totals, pool) == 1
+    assert totals.in_flight == 3
