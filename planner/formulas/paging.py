@@ -67,16 +67,19 @@ def uniform_pool(llm: Llm, *, pool_bytes: float, block_size: int, token_bytes: f
     block_size : tokens of a block
     token_bytes : cache of a token on the rank, all attention layers of its stage [bytes]
     """
-    if token_bytes <= 0:
-        return Pool(blocks=0, block_size=block_size, full_groups=1)
     page = block_size * token_bytes
     state = llm.linear.state_bytes if llm.linear else 0
     return Pool(
-        blocks=max(math.floor(pool_bytes / page), 0),
+        blocks=_whole_pages(pool_bytes, page_bytes=page),
         block_size=block_size,
         full_groups=1,
-        state_blocks=math.ceil(state / page) if state else 0,
+        state_blocks=math.ceil(state / page) if state and page else 0,
     )
+
+
+def _whole_pages(pool_bytes: float, *, page_bytes: float) -> int:
+    """Pages that fit; none in a pool that does not exist or on a stage without layers."""
+    return math.floor(pool_bytes / page_bytes) if page_bytes > 0 and pool_bytes > 0 else 0
 
 
 def grouped_pool(
@@ -116,7 +119,7 @@ def grouped_pool(
         block_size = max(block_size, _STATE_BLOCK_STEP * math.ceil(needed / _STATE_BLOCK_STEP))
     page = size * stage_share * block_size * layer_token_bytes
     return Pool(
-        blocks=max(math.floor(pool_bytes / page), 0),
+        blocks=_whole_pages(pool_bytes, page_bytes=page),
         block_size=block_size,
         full_groups=math.ceil(full / size) if full else 0,
         window_groups=math.ceil(window_layers / size) if window_layers else 0,
@@ -156,7 +159,7 @@ def two_pools(
     share = state_ratio / (1.0 + state_ratio) if llm.linear else 0.0
     cell = (attention.full_layers(llm) + window_ratio * window_layers) * layer_token_bytes
     return Pool(
-        blocks=max(math.floor(pool_bytes * (1.0 - share) / (cell * block_size)), 0),
+        blocks=_whole_pages(pool_bytes * (1.0 - share), page_bytes=cell * block_size),
         block_size=block_size,
         full_groups=1,
         most_requests=pool_bytes * share / state_bytes if llm.linear and state_bytes else math.inf,

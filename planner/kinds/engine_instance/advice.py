@@ -11,6 +11,8 @@ from planner.kinds.engine_instance.findings import placed
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
 _OTHER_GPUS = (("h100-sxm", "H100"), ("h200-sxm", "H200"), ("b200-sxm", "B200"))
+_MOST_RANKS = 1024
+_MOST_LOAD = 1e6
 _HELD_OUTPUT = 0.75
 """Share of its output that a running request holds in the cache on average, as in `fit.capacity`."""
 
@@ -93,10 +95,11 @@ def variants(spec: EngineInstanceSpec, result: Result) -> Sequence[Variant]:
 def _variants(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
     gpus, ranks, copies, stages = spec.cut()
     if copies == stages == 1:
-        yield Variant(f"{show(2 * ranks, 'GPUs')}, tensor parallel", placed(2 * ranks))
+        if 2 * ranks <= _MOST_RANKS:
+            yield Variant(f"{show(2 * ranks, 'GPUs')}, tensor parallel", placed(2 * ranks))
         if ranks > 1:
             yield Variant(f"{show(ranks // 2, 'GPUs')}, tensor parallel", placed(ranks // 2))
-    elif stages == 1:
+    elif stages == 1 and gpus <= _MOST_RANKS:
         yield Variant("Tensor parallel only", placed(gpus))
     if spec.weight_dtype != "fp8":
         yield Variant("FP8 weights", {"weight_dtype": "fp8", "checkpoint_bytes": None})
@@ -105,18 +108,21 @@ def _variants(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
     for slug, name in _OTHER_GPUS:
         if spec.gpu != slug:
             yield Variant(f"On {name}", {"gpu": slug, "gpu_price_usd_per_h": None})
-    yield _load_variant(spec, result)
+    yield from _load_variant(spec, result)
     if spec.engine == "vllm":
         yield Variant("SGLang", {"engine": "sglang", "engine_version": None, "memory_fraction": None})
     else:
         yield Variant("vLLM", {"engine": "vllm", "engine_version": None, "memory_fraction": None})
 
 
-def _load_variant(spec: EngineInstanceSpec, result: Result) -> Variant:
+def _load_variant(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
     if spec.rate_rps:
-        return Variant("Twice the rate", {"rate_rps": 2 * spec.rate_rps, "concurrency": None})
+        if 2 * spec.rate_rps <= _MOST_LOAD:
+            yield Variant("Twice the rate", {"rate_rps": 2 * spec.rate_rps, "concurrency": None})
+        return
     at_once = result.value("concurrency") or spec.concurrency or 32.0
-    return Variant("Twice the requests at once", {"concurrency": 2 * at_once, "rate_rps": None})
+    if 2 * at_once <= _MOST_LOAD:
+        yield Variant("Twice the requests at once", {"concurrency": 2 * at_once, "rate_rps": None})
 
 
 def follow_ups(spec: EngineInstanceSpec, result: Result) -> Sequence[FollowUp]:
