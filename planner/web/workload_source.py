@@ -11,6 +11,16 @@ from planner.catalog.models import Workload
 from planner.core.catalog import UnknownEntry
 from planner.core.kind import DesignKind
 
+WORKLOAD_FIELDS = (
+    "peak_rps",
+    "rate_rps",
+    "input_tokens",
+    "output_tokens",
+    "prefix_hit_rate",
+    "input_sigma",
+    "output_sigma",
+)
+"""Field names that say what arrives; kinds that plan for arrivals share them."""
 SAME_FACT = {"peak_rps": "rate_rps", "rate_rps": "peak_rps"}
 """Kinds plan for a peak or for a rate; a workload that tells only one of the two gives it for both."""
 
@@ -31,12 +41,12 @@ def change_from(kind: DesignKind, *, chosen: str, team: Team) -> dict[str, float
 
 def keep(kind: DesignKind, *, spec: Mapping[str, Any], name: str, team: Team) -> Workload:
     """Save the workload of a spec as a profile of the team; raises `ImportProblem`."""
-    facts = {field: spec[field] for field in services.PROFILE_FACTS if field in kind.spec.model_fields}
+    facts = {field: spec[field] for field in WORKLOAD_FIELDS if field in kind.spec.model_fields}
     return services.workload_save_profile(team=team, name=name, facts=facts)
 
 
 def _change(kind: DesignKind, *, row: Workload) -> dict[str, float]:
     known = {**row.facts, **selectors.workload_profile(row)}
     facts = {SAME_FACT.get(name, name): value for name, value in known.items()} | known
-    wanted = [name for name in services.PROFILE_FACTS if name in kind.spec.model_fields]
+    wanted = [name for name in WORKLOAD_FIELDS if name in kind.spec.model_fields]
     return {name: float(facts[name]) for name in wanted if isinstance(facts.get(name), int | float)}
