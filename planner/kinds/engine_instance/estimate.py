@@ -30,7 +30,7 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
     plan = resolve(spec, catalog)
     fitted = fits.fit(plan)
     metrics = _memory_metrics(plan, fitted)
-    series = {"stages": _stage_series(fitted)}
+    series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
     point, ready = None, None
     if fitted.starts and notes.request_fits(plan, fitted):
         ready = load.operation(plan, capacity=fits.capacity(plan, fitted))
@@ -146,6 +146,27 @@ def _stage_series(fitted: fits.Fit) -> Series:
         Column("outside_bytes", "Outside the budget", "bytes", [stage.terms.outside for stage in fitted.stages])
     )
     return Series(name="stages", label="Memory by pipeline stage", columns=tuple(columns))
+
+
+def _replica_series(plan: Plan, catalog: Catalog) -> Series:
+    """The fewest GPUs of this kind and the cheapest of any kind on which the engine starts."""
+    gpus, best = search.smallest(plan), search.cheapest(plan, catalog)
+    rows: list[tuple[str, str, float, float | None]] = []
+    if gpus is not None:
+        price = plan.price_usd_per_h
+        rows.append(("fewest of this kind", plan.gpu.name, float(gpus), None if price is None else gpus * price))
+    if best is not None:
+        rows.append(("cheapest", best.gpu.name, float(best.gpus), best.usd_per_h))
+    return Series(
+        name="replicas",
+        label="Smallest and cheapest replicas that start",
+        columns=(
+            Column("which", "Replica", "", [row[0] for row in rows]),
+            Column("gpu", "GPU", "", [row[1] for row in rows]),
+            Column("gpus", "GPUs", "GPUs", [row[2] for row in rows]),
+            Column("cost_usd_per_h", "Cost", "USD/h", [row[3] for row in rows]),
+        ),
+    )
 
 
 def _answer(plan: Plan, metrics: dict[str, Metric], fitted: fits.Fit, point: serving.Point | None) -> Answer:
