@@ -53,7 +53,7 @@ def _memory(result: Result) -> Chart:
         title="Where does the memory of a GPU go?",
         subtitle=f"Terms sum to the engine's budget of {show(budget, 'bytes')}, tightest rank; {left}.",
         form="stacked",
-        x=Axis("", ""),
+        x=Axis("GPU"),
         y=Axis("memory of a GPU", "bytes", shown="GB"),
         traces=tuple(traces),
         limits=(Limit(budget, f"budget {show(budget, 'bytes')}", "x"),) if budget and pool is None else (),
@@ -151,11 +151,10 @@ def _cost(curve: Series, result: Result) -> Chart:
     )
 
 
-_SLO_BARS = (
-    ("TTFT P50", "ttft_p50_s"),
-    ("TTFT P99", "ttft_p99_s"),
-    ("TPOT P50", "tpot_p50_s"),
-    ("TPOT P99", "tpot_p99_s"),
+_SLO_BARS = tuple(
+    (f"{label} {rank}", f"{label.lower()}_{rank.lower()}_s")
+    for label in ("TTFT", "TPOT")
+    for rank in ("P50", "P90", "P99")
 )
 
 
@@ -177,7 +176,7 @@ def _slo(spec: EngineInstanceSpec, result: Result) -> Chart:
         title="How far are the objectives?" if relative else "How long do users wait?",
         subtitle="Latency as a share of its objective; below 100 % it is met." if relative else "Latency percentiles.",
         form="bars",
-        x=Axis("", ""),
+        x=Axis("latency"),
         y=Axis("of the objective", "ratio") if relative else Axis("latency", "s"),
         traces=(Trace("this design", names, values),),
         limits=limits,

@@ -15,8 +15,8 @@ from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
 from planner.kinds.engine_instance.plan import Plan, resolve
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
-_TTFT = ("ttft_mean_s", "ttft_p50_s", "ttft_p99_s")
-_TPOT = ("tpot_mean_s", "tpot_p50_s", "tpot_p99_s", "itl_p99_s", "e2e_mean_s")
+_TTFT = ("ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s")
+_TPOT = ("tpot_mean_s", "tpot_p50_s", "tpot_p90_s", "tpot_p99_s", "itl_p99_s", "e2e_mean_s")
 _RATES = (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), "max_request_rate_rps")
 _COSTS = ("cost_usd_per_m_output_tokens", "cost_usd_per_m_input_tokens", "cost_usd_per_m_total_tokens")
 _LOAD = (*_TTFT, *_TPOT, "concurrency", "running_requests", *_RATES, *_COSTS)

@@ -13,9 +13,11 @@ _LAST_CONCURRENCY = 65536
 _CURVE = (
     "ttft_mean_s",
     "ttft_p50_s",
+    "ttft_p90_s",
     "ttft_p99_s",
     "tpot_mean_s",
     "tpot_p50_s",
+    "tpot_p90_s",
     "tpot_p99_s",
     "itl_p99_s",
     "e2e_mean_s",
@@ -96,9 +98,11 @@ def figures(plan: Plan, point: serving.Point) -> dict[str, float | None]:
     found: dict[str, float | None] = {
         "ttft_mean_s": point.ttft_s,
         "ttft_p50_s": point.ttft_quantile_s(0.5),
+        "ttft_p90_s": point.ttft_quantile_s(0.9),
         "ttft_p99_s": point.ttft_quantile_s(0.99),
         "tpot_mean_s": point.tpot_s,
         "tpot_p50_s": point.tpot_quantile_s(0.5),
+        "tpot_p90_s": point.tpot_quantile_s(0.9),
         "tpot_p99_s": point.tpot_quantile_s(0.99),
         "itl_p99_s": point.itl_quantile_s(0.99),
         "e2e_mean_s": point.e2e_s,
