@@ -129,19 +129,15 @@ def _latency(plan: Plan) -> Mapping[str, Metric]:
 
 def ttft_parts(plan: Plan) -> dict[str, float]:
     """Mean time to the first token by what it is spent on; empty past saturation. The parts sum to the metric."""
-    ttft, decode, facts = plan.ttft, plan.decode, plan.physics
+    ttft, facts = plan.ttft, plan.physics
     if ttft.mean_wait_s is None:
         return {}
-    step_s = decode.step_s or 0.0
-    first_step_s = step_s / 2 if plan.spec.is_aggregated else 1.5 * step_s
-    computes = plan.spec.computed_input_tokens > 0
-    handover_s = ttft.handover_s
     return {
         "gateway": facts.gateway_s,
-        "prefill queue": ttft.mean_wait_s or 0.0,
-        "prefill": ttft.per_prompt_s - handover_s + (facts.prefill_step_fixed_s if computes else 0.0),
-        "KV hand-over": handover_s + facts.handover_fixed_s,
-        "first decode step": first_step_s,
+        "prefill queue": ttft.mean_wait_s + ttft.step_wait_s,
+        "prefill": ttft.prefill_s,
+        "KV hand-over": ttft.handover_s + facts.handover_fixed_s,
+        "first decode step": ttft.first_step_s,
     }
 
 

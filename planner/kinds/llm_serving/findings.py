@@ -150,12 +150,12 @@ def _objectives(plan: Plan) -> Iterator[Finding]:
         )
     if ttft is not None and ttft > spec.ttft_p99_slo_s:
         parts = plan.ttft
-        prefill_s = parts.per_prompt_s - parts.handover_s
+        wait_s = (parts.mean_wait_s or 0.0) + parts.step_wait_s
         yield Finding(
             code="ttft_slo_missed",
             severity="error",
             message=f"TTFT P99 is {show(ttft, 's')}, the objective {show(spec.ttft_p99_slo_s, 's')}: prefill of "
-            f"the mean prompt takes {show(prefill_s, 's')}, waiting for it {show(parts.mean_wait_s, 's')}.",
+            f"the mean prompt takes {show(parts.prefill_s, 's')}, waiting for it {show(wait_s, 's')}.",
             metric="ttft_p99_s",
             suggestion="Run a prompt on more GPUs, raise the hit rate, or add prefill units if it is the wait.",
         )

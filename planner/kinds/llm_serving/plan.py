@@ -90,7 +90,7 @@ class Plan:
     @property
     def good_share(self) -> float | None:
         """Share of requests inside both objectives; None past saturation."""
-        first = latency.share_within_ttft(self.spec, ttft=self.ttft, limit_s=self.spec.ttft_p99_slo_s)
+        first = latency.share_within_ttft(self.ttft, limit_s=self.spec.ttft_p99_slo_s)
         rest = latency.share_within_tpot(
             limit_s=self.spec.tpot_slo_s, physics=self.physics, fleet=self.fleet, decode=self.decode
         )
@@ -190,7 +190,7 @@ def latencies(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: floa
     """Quantiles of TTFT and TPOT of a fleet at a request rate."""
     decode = latency.decode_at(spec, physics=physics, fleet=fleet, rps=rps)
     ttft = latency.ttft_at(spec, physics=physics, fleet=fleet, rps=rps, decode=decode)
-    firsts = latency.ttft_quantiles_s(list(QUANTILES.values()), spec=spec, ttfts=[ttft] * len(QUANTILES))
+    firsts = latency.ttft_quantiles_s(list(QUANTILES.values()), ttfts=[ttft] * len(QUANTILES))
     return Latencies(
         ttft_s=dict(zip(QUANTILES, firsts, strict=True)),
         tpot_s={

@@ -16,7 +16,7 @@ from planner.kinds.llm_serving.unit_sizes import unit_sizes
 
 GROWTH_POINTS = 60
 MOST_STAIRS = 60
-LOAD_POINTS = 24
+LOAD_POINTS = 20
 BILL_LABELS = {
     "decode_used": "decode, used",
     "prefill_used": "prefill, used",
@@ -99,7 +99,7 @@ def _p99_at(plan: Plan, *, rates: list[float], physics: Physics) -> tuple[list[f
         latency.ttft_at(spec, physics=physics, fleet=fleet, rps=rate, decode=decode)
         for rate, decode in zip(rates, decodes, strict=True)
     ]
-    first = latency.ttft_quantiles_s([0.99] * len(rates), spec=spec, ttfts=ttfts)
+    first = latency.ttft_quantiles_s([0.99] * len(rates), ttfts=ttfts)
     gap = [
         latency.tpot_s(0.99, physics=physics, fleet=fleet, decode=decode) if spec.output_tokens else None
         for decode in decodes
