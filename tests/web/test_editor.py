@@ -246,7 +246,7 @@ def test_sharing_and_revoking(signed_in, design):
 
 def test_simulating_starts_a_job_with_what_is_typed(signed_in, typed):
     response = signed_in("bob").post(
-        "/designs/simulate/sample/", typed | {"gpus": "11", "sim_seed": "7", "sim_duration_s": "60", "sim_depth": "3"}
+        "/designs/simulate/sample/", typed | {"gpus": "11", "sim_seed": "7", "sim_duration_s": "60", "opt_depth": "3"}
     )
     job = Job.objects.get()
     assert response.status_code == 302
@@ -262,7 +262,7 @@ def test_a_follow_up_simulates_with_its_options(signed_in, typed):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"sim_seed": "x"}, {"sim_depth": "99"}, {"sim_duration_s": "-1"}, {"sim_workload": "none"}, {"gpus": "0"}]
+    "bad", [{"sim_seed": "x"}, {"opt_depth": "99"}, {"sim_duration_s": "-1"}, {"sim_workload": "none"}, {"gpus": "0"}]
 )
 def test_a_simulation_that_cannot_run_says_why(signed_in, typed, bad):
     response = signed_in("bob").post("/designs/simulate/sample/", typed | bad)

@@ -28,7 +28,7 @@ from planner.web.security import TeamRequest, editor_required
 from planner.web.views.designs import design_of
 from planner.web.views.editor import SHARE_DAYS, page
 
-PREFIX = "sim_"
+PREFIX, OPTION = "sim_", "opt_"
 RUN_FIELDS = ("workload", "duration_s", "requests", "seed")
 
 
@@ -147,7 +147,7 @@ def _run(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str,
     if simulator is None:
         return run
     options = {
-        option.name: _option(option, text=posted.get(f"{PREFIX}{option.name}", "")) for option in simulator.options
+        option.name: _option(option, text=posted.get(f"{OPTION}{option.name}", "")) for option in simulator.options
     }
     run["options"] = {name: value for name, value in options.items() if value is not None}
     return _asked_for(run, named=change_of(posted.get(f"{PREFIX}options", "")))
