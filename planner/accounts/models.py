@@ -11,7 +11,7 @@ from django.db import models
 from knox.models import AbstractAuthToken
 
 
-class User(AbstractUser):
+class User(AbstractUser):  # type: ignore[django-manager-missing]
     """A person. ``language`` and ``theme`` are their choices ("" follows the browser)."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -19,11 +19,11 @@ class User(AbstractUser):
     theme = models.CharField(max_length=8, blank=True, default="")
 
 
-class Team(models.Model):
+class Team(models.Model):  # type: ignore[django-manager-missing]
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
-    members: models.ManyToManyField = models.ManyToManyField(
+    members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Membership", related_name="teams"
     )
 
@@ -51,7 +51,7 @@ class Membership(models.Model):
         )
 
 
-class ApiToken(AbstractAuthToken):
+class ApiToken(AbstractAuthToken):  # type: ignore[misc]
     """A hashed token of one user in one team. ``scopes`` is a subset of read, write."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -22,17 +22,17 @@ def _living(digest: str) -> ApiToken | None:
     role = Membership.objects.filter(user=OuterRef("user"), team=OuterRef("team")).values("role")[:1]
     alive = Q(expiry__isnull=True) | Q(expiry__gt=timezone.now())
     found = ApiToken.objects.filter(alive, digest=digest, user__is_active=True)
-    return found.select_related("user", "team").annotate(role=Subquery(role)).first()
+    token: ApiToken | None = found.select_related("user", "team").annotate(role=Subquery(role)).first()
+    return token
 
 
-class TokenOfATeam(TokenAuthentication):
+class TokenOfATeam(TokenAuthentication):  # type: ignore[misc]
     """``Authorization: Bearer …``. A token whose user has left the team opens nothing."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        found = super().authenticate(request)
+        found: tuple[User, ApiToken] | None = super().authenticate(request)
         if found is not None:
-            token = found[1]
-            request._request.team, request._request.role = token.team, token.role  # noqa: SLF001
+            vars(request._request).update(team=found[1].team, role=found[1].role)  # noqa: SLF001
         return found
 
     def authenticate_credentials(self, token: bytes) -> tuple[User, ApiToken]:
@@ -41,7 +41,7 @@ class TokenOfATeam(TokenAuthentication):
             found = _living(hash_token(token.decode("ascii")))
         except UnicodeDecodeError:
             found = None
-        if found is None or found.role is None:  # type: ignore[attr-defined]
+        if found is None or found.role is None:
             raise AuthenticationFailed(_("The token is unknown, expired or revoked."))
         return found.user, found
 
@@ -53,7 +53,7 @@ class SessionOfATeam(SessionAuthentication):
     """The signed-in browser, CSRF-checked; `accounts.middleware` has set its team and role."""
 
 
-class TokenScheme(OpenApiAuthenticationExtension):
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = TokenOfATeam
     name = "token"
 
@@ -61,7 +61,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "An API token from the account page."}
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = SessionOfATeam
     name = "session"
 

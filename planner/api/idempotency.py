@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from django.core.cache import cache
 from django.utils.translation import gettext as _
@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from planner.api.errors import Conflict, InvalidInput
+from planner.api.permissions import team_of
 from planner.api.rendering import dumps
 
 KEPT_S = 24 * 3600
@@ -25,11 +26,11 @@ RUNNING_S = 120
 LONGEST_KEY = 200
 HEADERS = ("Location", "ETag")
 
-Post = Callable[..., Response]
+Post = TypeVar("Post", bound=Callable[..., Response])
 
 
 def _slot(request: Request, key: str) -> str:
-    who = f"{request.team.pk}\n{request.user.pk}\n{request.path}\n{key}"
+    who = f"{team_of(request).pk}\n{request.user.pk}\n{request.path}\n{key}"
     return f"idempotency:{hashlib.sha256(who.encode()).hexdigest()}"
 
 
@@ -53,11 +54,17 @@ def _kept(response: Response, *, digest: str, secret: str) -> str:
     return dumps({"digest": digest, "status": response.status_code, "headers": headers, "data": data})
 
 
-def idempotent(post: Post | None = None, *, secret: str = "") -> Any:
-    """Let a POST honour the header. ``secret`` names the member of the reply that is never kept."""
-    if post is None:
-        return lambda method: idempotent(method, secret=secret)
+def idempotent(post: Post) -> Post:
+    """Let a POST honour the header."""
+    return _once(post, secret="")
 
+
+def idempotent_but(secret: str) -> Callable[[Post], Post]:
+    """The same; ``secret`` names the member of the reply that is never kept."""
+    return lambda post: _once(post, secret=secret)
+
+
+def _once(post: Post, *, secret: str) -> Post:
     @wraps(post)
     def once(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
         key = request.headers.get("Idempotency-Key", "")
@@ -82,4 +89,4 @@ def idempotent(post: Post | None = None, *, secret: str = "") -> Any:
         return response
 
     once.is_idempotent = True  # type: ignore[attr-defined]
-    return once
+    return cast("Post", once)

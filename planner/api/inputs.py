@@ -36,9 +36,14 @@ def body(request: Request, model: type[Given]) -> Given:
         raise invalid(error, given=data, model=model) from None
 
 
+def parameters(request: Request) -> dict[str, str]:
+    """The query but for its page parameters; of a repeated one the last counts."""
+    return {name: str(value) for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+
+
 def query(request: Request, model: type[Given]) -> Given:
     """The checked query; page parameters are `paging`'s."""
-    data = {name: value for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+    data = parameters(request)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -46,6 +51,11 @@ def query(request: Request, model: type[Given]) -> Given:
         raise InvalidInput(
             [{"pointer": "", "parameter": row["pointer"].lstrip("/"), "detail": row["detail"]} for row in found.errors]
         ) from None
+
+
+def form_text(request: Request, name: str) -> str:
+    """A text field of a form; "" when it is left out."""
+    return str(request.data.get(name, "")) if isinstance(request.data, dict) else ""
 
 
 def file_of(request: Request, name: str = "file") -> Any:

@@ -42,5 +42,5 @@ def _whole(request: Request, *, name: str, default: int, least: int, most: int) 
 def paged(view: APIView, rows: QuerySet[Any] | Sequence[Any], *, show: Callable[[Any], Any]) -> Response:
     """One page of ``rows``, each drawn by ``show``."""
     pages = Pages()
-    page = pages.paginate_queryset(rows, view.request, view=view)  # type: ignore[arg-type]
+    page = pages.paginate_queryset(rows, view.request, view=view)
     return pages.get_paginated_response([show(row) for row in page or ()])

@@ -9,7 +9,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from planner.accounts.models import ApiToken
+from planner.accounts.models import ApiToken, Team
 from planner.accounts.selectors import allows
 
 if TYPE_CHECKING:
@@ -17,17 +17,29 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
+def role_of(request: Request) -> str | None:
+    """The caller's role in the team of the request: `authentication` or `accounts.middleware` have set it."""
+    return getattr(request, "role", None)
+
+
+def team_of(request: Request) -> Team:
+    """The team the request acts in; the permissions have let nobody without one in."""
+    team: Team = request.team  # type: ignore[attr-defined]
+    return team
+
+
 def demand(request: Request, *, role: str, scope: str) -> None:
     """Raise `PermissionDenied` with the reason unless the caller has this role and, with a token, this scope."""
     if not request.user or not request.user.is_authenticated:
         raise NotAuthenticated
-    if request.role is None:
+    own = role_of(request)
+    if own is None:
         raise PermissionDenied(_("You are not a member of any team."))
     if isinstance(request.auth, ApiToken) and scope not in request.auth.scopes:
         raise PermissionDenied(_("This token may not %(scope)s.") % {"scope": scope})
-    if not allows(request.role, role):
+    if not allows(own, role):
         raise PermissionDenied(
-            _("Your role in this team is %(role)s; this needs %(needed)s.") % {"role": request.role, "needed": role}
+            _("Your role in this team is %(role)s; this needs %(needed)s.") % {"role": own, "needed": role}
         )
 
 

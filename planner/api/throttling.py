@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import structlog
 from django.core.cache import cache
@@ -32,17 +32,17 @@ class PerUser(SimpleRateThrottle):
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         key = self.get_cache_key(request, view)
-        self.num_requests, self.duration = self.parse_rate(api_settings.DEFAULT_THROTTLE_RATES[self.scope])
-        if self.num_requests is None:
+        most, length_s = self.parse_rate(cast("str | None", api_settings.DEFAULT_THROTTLE_RATES[self.scope]))
+        if most is None or length_s is None:
             return True
         now = time.time()
-        window = int(now // self.duration)
-        self.left_s = (window + 1) * self.duration - now
-        return self._count(f"{key}:{window}") <= self.num_requests
+        window = int(now // length_s)
+        self.left_s = (window + 1) * length_s - now
+        return self._count(f"{key}:{window}", kept_s=length_s + 1) <= most
 
-    def _count(self, key: str) -> int:
+    def _count(self, key: str, *, kept_s: int) -> int:
         try:
-            cache.add(key, 0, timeout=self.duration + 1)
+            cache.add(key, 0, timeout=kept_s)
             return cache.incr(key)
         except CacheUnreachable:
             # Answering without a limit beats not answering; /readyz says that the cache is away.

@@ -58,6 +58,7 @@ v1 = [
     path("comparisons/<uuid:id>/shares/<uuid:share>/", shares.ComparisonShare.as_view(), name="comparison-share"),
     path("comparisons/<uuid:id>/reports/", jobs.ComparisonReports.as_view(), name="comparison-reports"),
     path("comparisons/<uuid:id>/report.pdf", exports.ComparisonPdf.as_view(), name="comparison-pdf"),
+    path("comparisons/<uuid:id>/report.csv", exports.ComparisonCsv.as_view(), name="comparison-csv"),
     path("tokens/", tokens.Tokens.as_view(), name="tokens"),
     path("tokens/<uuid:id>/", tokens.OneToken.as_view(), name="token"),
     path("members/", tokens.Members.as_view(), name="members"),

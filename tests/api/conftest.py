@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 
-from planner import kinds, reports
+from planner import kinds
 from planner.accounts import services
 from planner.accounts.models import Team, User
 from planner.catalog import services as catalog_services
 from planner.catalog.models import Entry
+from planner.reports import build
 from tests.api import caller
 from tests.api.caller import Caller
 from tests.api.sample_kind import SAMPLE
@@ -101,9 +100,9 @@ def own_gpu(world: World) -> Entry:
 @pytest.fixture
 def quick_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a report looks like is tested with the reports; here it is who gets one, and how."""
-    build = ModuleType("planner.reports.build")
-    build.document = lambda _view, *, paper="a4": b"%PDF-" + paper.encode()
-    build.comparison_document = lambda _view, *, paper="a4": b"%PDF-" + paper.encode()
-    build.csv_of = lambda _view: "a,b\r\n"
-    monkeypatch.setitem(sys.modules, "planner.reports.build", build)
-    monkeypatch.setattr(reports, "build", build, raising=False)
+
+    def paper_of(_view: Any, *, paper: str = "a4", **_language: str) -> bytes:
+        return b"%PDF-" + paper.encode()
+
+    monkeypatch.setattr(build, "document", paper_of)
+    monkeypatch.setattr(build, "comparison_document", paper_of)

@@ -110,6 +110,7 @@ ACCESS: dict[tuple[str, str], Access] = {
     ("comparison-share", "DELETE"): write_row(204),
     ("comparison-reports", "POST"): write_row(202),
     ("comparison-pdf", "GET"): ROW,
+    ("comparison-csv", "GET"): ROW,
     ("tokens", "GET"): READ,
     ("tokens", "POST"): Access(done=201, body={"name": "new"}),
     ("token", "DELETE"): Access(done=204, own=True),

@@ -16,7 +16,7 @@ from planner.accounts.models import Team
 from planner.api import schema, shapes
 from planner.api.errors import InvalidInput, importing
 from planner.api.idempotency import idempotent
-from planner.api.inputs import PAGE_PARAMETERS, Body, body, file_of
+from planner.api.inputs import Body, body, file_of, form_text, parameters
 from planner.api.paging import paged
 from planner.api.rendering import StrictJsonParser, loads
 from planner.api.views.resource import ApiView, reply
@@ -66,7 +66,7 @@ class Entries(ApiView):
         parameters=[*schema.query(EntryQuery), *schema.catalog_filters(selectors.FILTERS)],
     )
     def get(self, request: Request, table: str) -> Response:
-        given = {name: value for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+        given = parameters(request)
         words = given.pop("q", "")
         known = ("group", *selectors.FILTERS[_known(table)])
         if unknown := sorted(set(given) - set(known)):
@@ -102,7 +102,8 @@ class Gpus(Entries):
         parameters=[*schema.query(EntryQuery), *schema.catalog_filters({"gpus": selectors.FILTERS["gpus"]})],
     )
     def get(self, request: Request, table: str) -> Response:
-        return super().get(request, table)
+        response: Response = super().get(request, table)
+        return response
 
     @reply(shapes.EntryShape, body=GpuBody, summary="Add or replace a GPU of the team, with its price", status=201)
     @idempotent
@@ -147,7 +148,7 @@ class LlmImport(ApiView):
                 config = loads(file.read())
             except ParseError as error:
                 raise InvalidInput.of("/file", detail=str(error.detail)) from None
-            return request.data.get("name") or _own_name(config), config, "/file"
+            return form_text(request, "name") or _own_name(config), config, "/file"
         if isinstance(request.data, dict) and "config" not in request.data and "name" not in request.data:
             return request.query_params.get("name") or _own_name(request.data), request.data, ""
         given = body(request, LlmBody)

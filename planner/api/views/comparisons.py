@@ -94,7 +94,7 @@ class Comparisons(ApiView):
             view = compare.inline_view(checked_items(items, team=self.team), team=self.team, name=given.name)
             return Response({**view, "url": None})
         demand(request, role="editor", scope="write")
-        saved = services.comparison_create(team=self.team, user=request.user, items=items, name=given.name)
+        saved = services.comparison_create(team=self.team, user=self.user, items=items, name=given.name)
         url = reverse("api:comparison", args=[saved.id])
         return Response({**compare.comparison_view(saved), "url": url}, status=201, headers={"Location": url})
 

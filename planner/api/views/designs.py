@@ -140,7 +140,7 @@ class Designs(ApiView):
         given = body(request, DesignBody)
         kind = kind_named(given.kind)
         with pointing("/spec", spec=given.spec, model=kind.spec):
-            design = services.design_create(team=self.team, user=request.user, **given.model_dump())
+            design = services.design_create(team=self.team, user=self.user, **given.model_dump())
         return _shown(design, status=201)
 
 
@@ -185,22 +185,22 @@ class OneDesign(ApiView):
         if changes.pop("kind", design.kind) != design.kind:
             raise InvalidInput.of("/kind", detail=_("The kind of a design cannot change; save a new design."))
         with pointing("/spec", spec=changes.get("spec"), model=kinds.get(design.kind).spec):
-            saved = services.design_update(design=design, user=request.user, expected_revision=revision, **changes)
+            saved = services.design_update(design=design, user=self.user, expected_revision=revision, **changes)
         return _shown(saved)
 
     @reply(None, summary="Delete a design; it can be restored for 30 days", status=204)
     def delete(self, request: Request, id: UUID) -> Response:
         design = design_of(self, id)
         revision = expected_revision(request, design, required=False)
-        services.design_delete(design=design, user=request.user, expected_revision=revision)
+        services.design_delete(design=design, user=self.user, expected_revision=revision)
         return Response(status=204)
 
 
 class RestoreDesign(ApiView):
     @reply(shapes.DesignDetail, summary="Undo the deletion of a design")
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         design = design_of(self, id, deleted=True)
-        return _shown(services.design_restore(design=design, user=request.user))
+        return _shown(services.design_restore(design=design, user=self.user))
 
 
 class Revisions(ApiView):

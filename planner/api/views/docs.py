@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
 from drf_spectacular.renderers import (
     OpenApiJsonRenderer,
     OpenApiJsonRenderer2,
@@ -29,7 +28,12 @@ DOCUMENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 
 class Document(SpectacularAPIView):
-    renderer_classes = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer, OpenApiYamlRenderer2)
+    renderer_classes = [  # noqa: RUF012 - the base says: a list
+        OpenApiJsonRenderer2,
+        OpenApiJsonRenderer,
+        OpenApiYamlRenderer,
+        OpenApiYamlRenderer2,
+    ]
 
     @extend_schema(exclude=True)
     def get(self, _request: Request) -> Response:
@@ -39,7 +43,7 @@ class Document(SpectacularAPIView):
 class Swagger(SpectacularSwaggerSplitView):
     url_name = "api:schema"
 
-    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         response["Content-Security-Policy"] = READER_POLICY
         return response
@@ -49,7 +53,7 @@ class Redoc(SpectacularRedocView):
     url_name = "api:schema"
     template_name = "api/redoc.html"
 
-    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         response["Content-Security-Policy"] = READER_POLICY
         return response

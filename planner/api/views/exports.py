@@ -1,12 +1,13 @@
-"""Reports made while the caller waits: the PDF and the CSV of a design, the PDF of a comparison."""
+"""Reports made while the caller waits: PDF and CSV of a design or a comparison."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.utils.text import slugify
+from django.utils.translation import get_language
 from rest_framework.request import Request
 
 from planner.api import schema, tables
@@ -16,60 +17,63 @@ from planner.api.views.comparisons import comparison_of
 from planner.api.views.designs import design_of
 from planner.api.views.resource import ApiView, reply
 from planner.designs import compare, snapshot
+from planner.reports import build
 
 PDF = (PdfRenderer, StrictJsonRenderer, ProblemRenderer)
+CSV = (CsvRenderer, StrictJsonRenderer, ProblemRenderer)
+A_PDF: dict[Any, Any] = {(200, "application/pdf"): bytes}
+A_CSV: dict[Any, Any] = {(200, "text/csv"): str}
 
 
 class PaperQuery(Body):
     paper: Literal["a4", "letter"] = "a4"
 
 
-def _file_name(name: str, ending: str) -> str:
-    return f"{slugify(name) or 'report'}.{ending}"
+def _how(request: Request) -> dict[str, str]:
+    return {"paper": query(request, PaperQuery).paper, "language": get_language() or "en"}
+
+
+def _pdf(content: bytes, *, name: str) -> HttpResponse:
+    return tables.attachment(content, name=f"{slugify(name) or 'report'}.pdf", media_type=PdfRenderer.media_type)
+
+
+def _csv(view: dict[str, Any], *, name: str) -> HttpResponse:
+    return tables.attachment(build.csv_of(view), name=f"{slugify(name) or 'report'}.csv")
 
 
 class DesignPdf(ApiView):
     renderer_classes = PDF
 
-    @reply(
-        None,
-        summary="The report of a design as PDF",
-        responses={(200, "application/pdf"): bytes},
-        parameters=schema.query(PaperQuery),
-    )
+    @reply(None, summary="The report of a design as PDF", responses=A_PDF, parameters=schema.query(PaperQuery))
     def get(self, request: Request, id: UUID) -> HttpResponse:
-        paper = query(request, PaperQuery).paper
+        how = _how(request)
         view = snapshot.design_view(design_of(self, id))
-        from planner.reports import build
+        return _pdf(build.document(view, **how), name=view["design"]["name"])
 
-        name = _file_name(view["design"]["name"], "pdf")
-        return tables.attachment(build.document(view, paper=paper), name=name, media_type=PdfRenderer.media_type)
+
+class DesignCsv(ApiView):
+    renderer_classes = CSV
+
+    @reply(None, summary="Inputs and metrics of a design as CSV", responses=A_CSV)
+    def get(self, _request: Request, id: UUID) -> HttpResponse:
+        view = snapshot.design_view(design_of(self, id), effects=False)
+        return _csv(view, name=view["design"]["name"])
 
 
 class ComparisonPdf(ApiView):
     renderer_classes = PDF
 
-    @reply(
-        None,
-        summary="The report of a comparison as PDF",
-        responses={(200, "application/pdf"): bytes},
-        parameters=schema.query(PaperQuery),
-    )
+    @reply(None, summary="The report of a comparison as PDF", responses=A_PDF, parameters=schema.query(PaperQuery))
     def get(self, request: Request, id: UUID) -> HttpResponse:
-        paper = query(request, PaperQuery).paper
+        how = _how(request)
         view = compare.comparison_view(comparison_of(self, id))
-        from planner.reports import build
-
-        document = build.comparison_document(view, paper=paper)
-        return tables.attachment(document, name=_file_name(view["name"], "pdf"), media_type=PdfRenderer.media_type)
+        return _pdf(build.comparison_document(view, **how), name=view["name"])
 
 
-class DesignCsv(ApiView):
-    renderer_classes = (CsvRenderer, StrictJsonRenderer, ProblemRenderer)
+class ComparisonCsv(ApiView):
+    renderer_classes = CSV
 
-    @reply(None, summary="Inputs and metrics of a design as CSV", responses={(200, "text/csv"): str})
+    @reply(None, summary="Inputs and metrics of a comparison as CSV", responses=A_CSV)
     def get(self, _request: Request, id: UUID) -> HttpResponse:
-        view = snapshot.design_view(design_of(self, id), effects=False)
-        from planner.reports import build
-
-        return tables.attachment(build.csv_of(view), name=_file_name(view["design"]["name"], "csv"))
+        view = compare.comparison_view(comparison_of(self, id))
+        return _csv(view, name=view["name"])

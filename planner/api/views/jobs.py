@@ -101,7 +101,7 @@ class Simulations(ApiView):
         given = body(request, SimulationBody)
         kind = kind_named(given.kind)
         with pointing("/spec", spec=given.spec, model=kind.spec):
-            job = services.simulation_start(team=self.team, user=request.user, **given.model_dump())
+            job = services.simulation_start(team=self.team, user=self.user, **given.model_dump())
         return accepted(job)
 
 
@@ -112,7 +112,7 @@ class DesignSimulations(ApiView):
         design = design_of(self, id)
         given = body(request, RunBody) if request.data else RunBody()
         job = services.simulation_start(
-            team=self.team, user=request.user, design=design, kind=design.kind, spec=design.spec, **given.model_dump()
+            team=self.team, user=self.user, design=design, kind=design.kind, spec=design.spec, **given.model_dump()
         )
         return accepted(job)
 
@@ -120,7 +120,7 @@ class DesignSimulations(ApiView):
 def _report(view: ApiView, **subject: Any) -> Response:
     request = view.request
     given = body(request, ReportBody) if request.data else ReportBody()
-    return accepted(services.report_start(team=view.team, user=request.user, paper=given.paper, **subject))
+    return accepted(services.report_start(team=view.team, user=view.user, paper=given.paper, **subject))
 
 
 class DesignReports(ApiView):
@@ -158,16 +158,16 @@ class OneJob(ApiView):
 
 class JobCancel(ApiView):
     @reply(shapes.JobShape, summary="Cancel a job; a finished one stays as it is")
-    def post(self, request: Request, id: UUID) -> Response:
-        return Response(job_json(services.job_cancel(job=job_of(self, id), user=request.user)))
+    def post(self, _request: Request, id: UUID) -> Response:
+        return Response(job_json(services.job_cancel(job=job_of(self, id), user=self.user)))
 
 
 class JobRetry(ApiView):
     @reply(shapes.JobShape, summary="Run a failed or cancelled job again, as a new job", status=202)
     @idempotent
-    def post(self, request: Request, id: UUID) -> Response:
+    def post(self, _request: Request, id: UUID) -> Response:
         try:
-            return accepted(services.job_retry(job=job_of(self, id), user=request.user))
+            return accepted(services.job_retry(job=job_of(self, id), user=self.user))
         except services.NotRetryable as error:
             raise Conflict(str(error)) from None
 
@@ -202,7 +202,7 @@ class JobResult(ApiView):
         result = _finished(job_of(self, id), Purpose.SIMULATION).result
         if request.accepted_renderer.format != "csv":
             return Response(result)
-        found = tables.of_result(result)
+        found = tables.of_result(result or {})
         if wanted.table not in found:
             names = ", ".join(found)
             raise InvalidInput.of_parameter("table", detail=_("No such table; there are %(names)s.") % {"names": names})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar, cast
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
@@ -15,11 +15,15 @@ from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from planner.accounts.models import Team
+from planner.accounts.models import Team, User
 from planner.api import schema, shapes
+from planner.api.permissions import team_of
 from planner.api.rendering import ProblemRenderer, StrictJsonRenderer
+
+Method = TypeVar("Method", bound=Callable[..., HttpResponse])
 
 
 class ApiView(APIView):
@@ -31,8 +35,12 @@ class ApiView(APIView):
 
     @property
     def team(self) -> Team:
-        team: Team = self.request.team  # type: ignore[attr-defined]
-        return team
+        return team_of(self.request)
+
+    @property
+    def user(self) -> User:
+        """Who calls; the permissions have let nobody anonymous in."""
+        return cast("User", self.request.user)
 
     def perform_authentication(self, request: Request) -> None:
         try:
@@ -51,7 +59,7 @@ class ApiView(APIView):
     def check_throttles(self, request: Request) -> None:
         """Done before the permissions."""
 
-    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         patch_vary_headers(response, ["Authorization", "Cookie"])
@@ -80,10 +88,10 @@ class Nowhere(ApiView):
             return False
 
 
-def reply(shape: Any, *, body: Any = None, summary: str, status: int = 200, **more: Any) -> Any:
+def reply(shape: Any, *, body: Any = None, summary: str, status: int = 200, **more: Any) -> Callable[[Method], Method]:
     """Document one method of a view: what it takes and what it answers; every method may answer a problem."""
 
-    def document(method: Any) -> Any:
+    def document(method: Method) -> Method:
         owner = method.__qualname__.split(".")[0]
         parameters = list(more.get("parameters", ()))
         if isinstance(shape, type) and issubclass(shape, shapes.Page):
@@ -91,13 +99,14 @@ def reply(shape: Any, *, body: Any = None, summary: str, status: int = 200, **mo
         if getattr(method, "is_idempotent", False):
             parameters.append(schema.IDEMPOTENCY_KEY)
         responses = more.get("responses") or {status: shape}
-        return extend_schema(
+        described: Method = extend_schema(
             operation_id=f"{method.__name__}{owner}",
             request={"application/json": body} if isinstance(body, dict) and "$ref" in body else body,
             summary=summary,
             parameters=parameters,
             responses={**responses, ("default", "application/problem+json"): shapes.Problem},
         )(method)
+        return described
 
     return document
 

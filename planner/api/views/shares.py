@@ -51,7 +51,7 @@ def _made(view: ApiView, **subject: Any) -> Response:
     expires_at = body(request, ShareBody).expires_at if request.data else None
     if expires_at is not None and is_naive(expires_at):
         raise InvalidInput.of("/expires_at", detail=_("Give the time with its zone, as 2030-01-31T12:00:00Z."))
-    share = services.share_create(team=view.team, user=request.user, expires_at=expires_at, **subject)
+    share = services.share_create(team=view.team, user=view.user, expires_at=expires_at, **subject)
     made = share_json(share, base=request.path)
     return Response(made, status=201, headers={"Location": made["url"]})
 
@@ -61,9 +61,9 @@ def _revoked(view: ApiView, id: UUID, **subject: Any) -> Response:
     share = selectors.shares(view.team, **subject).select_related("team").filter(id=id).first()
     if share is None:
         no_such(_("share link"))
-    if share.created_by_id != view.request.user.pk:
+    if share.created_by_id != view.user.pk:
         demand(view.request, role="admin", scope="write")
-    services.share_revoke(share=share, user=view.request.user)
+    services.share_revoke(share=share, user=view.user)
     return Response(status=204)
 
 

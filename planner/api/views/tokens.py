@@ -18,7 +18,7 @@ from planner.accounts import selectors, services
 from planner.accounts.models import ApiToken, Membership
 from planner.api import shapes
 from planner.api.errors import InvalidInput
-from planner.api.idempotency import idempotent
+from planner.api.idempotency import idempotent_but
 from planner.api.inputs import Body, body
 from planner.api.paging import paged
 from planner.api.views.resource import ApiView, no_such, reply
@@ -51,7 +51,7 @@ def _within(request: Request, *, scopes: list[str], expires_in: timedelta | None
         raise PermissionDenied(_("A token cannot make one with more scopes than its own."))
     if request.auth.expiry is None:
         return expires_in
-    left = request.auth.expiry - timezone.now()
+    left: timedelta = request.auth.expiry - timezone.now()
     return left if expires_in is None else min(left, expires_in)
 
 
@@ -59,11 +59,11 @@ class Tokens(ApiView):
     role_to_write = "viewer"
 
     @reply(shapes.page_of(shapes.TokenShape), summary="Your tokens in this team")
-    def get(self, request: Request) -> Response:
-        return paged(self, selectors.tokens(request.user, team=self.team), show=token_json)
+    def get(self, _request: Request) -> Response:
+        return paged(self, selectors.tokens(self.user, team=self.team), show=token_json)
 
     @reply(shapes.TokenMade, body=TokenBody, summary="Make a token; its text is shown once", status=201)
-    @idempotent(secret="token")  # noqa: S106 - the name of the member, not a secret
+    @idempotent_but("token")
     def post(self, request: Request) -> Response:
         given = body(request, TokenBody)
         if not given.name.strip():
@@ -71,7 +71,7 @@ class Tokens(ApiView):
         wanted = None if given.expires_in_days is None else timedelta(days=given.expires_in_days)
         life = _within(request, scopes=list(given.scopes), expires_in=wanted)
         token, plain = services.token_create(
-            user=request.user, team=self.team, name=given.name.strip(), scopes=given.scopes, expires_in=life
+            user=self.user, team=self.team, name=given.name.strip(), scopes=given.scopes, expires_in=life
         )
         made = {**token_json(token), "token": plain}
         return Response(made, status=201, headers={"Location": made["url"]})
@@ -81,11 +81,11 @@ class OneToken(ApiView):
     role_to_write = "viewer"
 
     @reply(None, summary="Revoke a token", status=204)
-    def delete(self, request: Request, id: UUID) -> Response:
-        token = selectors.tokens(request.user, team=self.team).select_related("team").filter(public_id=id).first()
+    def delete(self, _request: Request, id: UUID) -> Response:
+        token = selectors.tokens(self.user, team=self.team).select_related("team").filter(public_id=id).first()
         if token is None:
             no_such(_("token"))
-        services.token_revoke(token=token, by=request.user)
+        services.token_revoke(token=token, by=self.user)
         return Response(status=204)
 
 

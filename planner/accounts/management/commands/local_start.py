@@ -53,7 +53,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--token-file", type=Path, default=settings.LOCAL_DIR / "token")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
         user = services.local_user()
         token = local_token(user, file=options["token_file"])
         link = services.sign_in_link_create(user=user, ttl_s=LINK_TTL_S)
