@@ -51,7 +51,7 @@ def _engine_lines(result: Result) -> tuple[str, ...]:
 
 
 def _group_title(copy: int, *, copies: int) -> str:
-    return "GPUs" if copies == 1 else f"Attention group {copy + 1} of {copies}"
+    return "GPUs" if copies == 1 else f"Group {copy + 1} of {copies}"
 
 
 def _group_lines(ranks: int, stages: int) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ def _cost(curve: Series, result: Result) -> Chart:
         subtitle=f"The bill of {show(result.value('cost_usd_per_h'), 'USD/h')} is shared by more tokens.",
         form="line",
         x=Axis("request rate", "req/s"),
-        y=Axis("$ per M output tokens", "USD/M output tokens"),
+        y=Axis("cost", "USD/M output tokens", log=True, start_at_zero=False),
         traces=(Trace("this design", rates, prices, low=low, high=high),),
         marks=(Mark(rate, price, show(price, "USD")),) if rate and price else (),
         summary="Price of a million output tokens against the request rate of the replica.",

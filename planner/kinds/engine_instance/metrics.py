@@ -51,9 +51,9 @@ METRICS = (
     ),
     _memory("budget_bytes", _("Budget"), _("What the engine divides; the terms sum to it. The tightest rank decides.")),
     _memory("weights_bytes", _("Weights")),
-    _memory("activation_bytes", _("Activations, peak")),
+    _memory("activation_bytes", _("Activations")),
     _memory("graph_bytes", _("Graphs")),
-    _memory("context_bytes", _("Communication and context")),
+    _memory("context_bytes", _("Buffers, context")),
     _memory("other_bytes", _("Adapters, draft, unused reserve")),
     MetricDef("kv_pool_bytes", _("KV pool"), "bytes", "higher", MEMORY, formula="budget − all other terms"),
     MetricDef(
