@@ -216,6 +216,7 @@ class MemberShape(Shape):
     user: UUID
     username: str
     role: Literal["viewer", "editor", "admin"]
+    url: str
 
 
 class WorkloadShape(Shape):

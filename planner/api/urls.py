@@ -13,6 +13,7 @@ from planner.api.views import (
     exports,
     jobs,
     kinds,
+    members,
     shares,
     tokens,
     workloads,
@@ -61,7 +62,8 @@ v1 = [
     path("comparisons/<uuid:id>/report.csv", exports.ComparisonCsv.as_view(), name="comparison-csv"),
     path("tokens/", tokens.Tokens.as_view(), name="tokens"),
     path("tokens/<uuid:id>/", tokens.OneToken.as_view(), name="token"),
-    path("members/", tokens.Members.as_view(), name="members"),
+    path("members/", members.Members.as_view(), name="members"),
+    path("members/<uuid:id>/", members.Member.as_view(), name="member"),
 ]
 
 urlpatterns = [

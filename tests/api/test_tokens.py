@@ -58,6 +58,12 @@ class TestMaking:
         assert token.expiry <= timezone.now() + timedelta(hours=1)
         writer = Caller(token=world.token(world.bob, scopes=("write",)))
         assert writer.post(URL, {"name": "wider", "scopes": ["read", "write"]}).status_code == 403
+        assert strict(writer.post(URL, {"name": "same"}))["scopes"] == ["write"]
+
+    def test_a_viewer_makes_tokens_that_read(self, world: World) -> None:
+        vera = world.caller("vera")
+        assert strict(vera.post(URL, {"name": "mine"}))["scopes"] == ["read"]
+        assert vera.post(URL, {"name": "more", "scopes": ["write"]}).status_code == 403
 
 
 class TestUsing:

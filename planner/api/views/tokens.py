@@ -1,8 +1,9 @@
-"""`/tokens/` and `/members/`: the caller's own tokens in the team, and who is in it."""
+"""`/tokens/`: the caller's own tokens in the team."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,18 +16,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from planner.accounts import selectors, services
-from planner.accounts.models import ApiToken, Membership
+from planner.accounts.models import ApiToken
 from planner.api import shapes
 from planner.api.errors import InvalidInput
 from planner.api.idempotency import idempotent_but
 from planner.api.inputs import Body, body
 from planner.api.paging import paged
+from planner.api.permissions import role_of
 from planner.api.views.resource import ApiView, no_such, reply
 
 
 class TokenBody(Body):
     name: Annotated[str, Field(min_length=1, max_length=80)]
-    scopes: Annotated[list[Literal["read", "write"]], Field(min_length=1)] = Field(["read", "write"])
+    scopes: Annotated[list[Literal["read", "write"]], Field(min_length=1)] | None = Field(
+        None, description="null: all that you, or the token you ask with, may do."
+    )
     expires_in_days: Annotated[float, Field(gt=0, le=3660)] | None = Field(
         None, description="null: until it is revoked."
     )
@@ -43,16 +47,24 @@ def token_json(token: ApiToken) -> dict[str, Any]:
     }
 
 
-def _within(request: Request, *, scopes: list[str], expires_in: timedelta | None) -> timedelta | None:
-    """The life of a new token; one made with a token outlives and outreaches the token it is made with by nothing."""
-    if not isinstance(request.auth, ApiToken):
-        return expires_in
-    if not set(scopes) <= set(request.auth.scopes):
-        raise PermissionDenied(_("A token cannot make one with more scopes than its own."))
-    if request.auth.expiry is None:
-        return expires_in
-    left: timedelta = request.auth.expiry - timezone.now()
-    return left if expires_in is None else min(left, expires_in)
+def _scopes(request: Request, *, wanted: Sequence[str] | None) -> list[str]:
+    """What the new token may do: no more than its maker."""
+    by_role = services.SCOPES if selectors.allows(role_of(request), "editor") else ("read",)
+    own = [scope for scope in by_role if not isinstance(request.auth, ApiToken) or scope in request.auth.scopes]
+    if wanted is None:
+        return own
+    if beyond := sorted(set(wanted) - set(own)):
+        raise PermissionDenied(_("You may not %(scope)s, so your token may not either.") % {"scope": beyond[0]})
+    return list(wanted)
+
+
+def _life(request: Request, *, wanted: timedelta | None) -> timedelta | None:
+    """How long the new token lives: one made with a token ends no later than that."""
+    expiry: datetime | None = getattr(request.auth, "expiry", None)
+    if expiry is None:
+        return wanted
+    left = expiry - timezone.now()
+    return left if wanted is None else min(left, wanted)
 
 
 class Tokens(ApiView):
@@ -69,9 +81,12 @@ class Tokens(ApiView):
         if not given.name.strip():
             raise InvalidInput.of("/name", detail=_("Give the token a name."))
         wanted = None if given.expires_in_days is None else timedelta(days=given.expires_in_days)
-        life = _within(request, scopes=list(given.scopes), expires_in=wanted)
         token, plain = services.token_create(
-            user=self.user, team=self.team, name=given.name.strip(), scopes=given.scopes, expires_in=life
+            user=self.user,
+            team=self.team,
+            name=given.name.strip(),
+            scopes=_scopes(request, wanted=given.scopes),
+            expires_in=_life(request, wanted=wanted),
         )
         made = {**token_json(token), "token": plain}
         return Response(made, status=201, headers={"Location": made["url"]})
@@ -87,13 +102,3 @@ class OneToken(ApiView):
             no_such(_("token"))
         services.token_revoke(token=token, by=self.user)
         return Response(status=204)
-
-
-def member_json(row: Membership) -> dict[str, Any]:
-    return {"user": row.user.public_id, "username": row.user.get_username(), "role": row.role}
-
-
-class Members(ApiView):
-    @reply(shapes.page_of(shapes.MemberShape), summary="Members of the team and their roles")
-    def get(self, _request: Request) -> Response:
-        return paged(self, selectors.members(self.team), show=member_json)
