@@ -71,3 +71,12 @@ def nodes_failing_with_a_unit(*, unit_gpus: int, gpus_per_node: int) -> int:
     18
     """
     return max(1, math.ceil(unit_gpus / gpus_per_node))
+
+
+def units_on_a_node(*, unit_gpus: int, gpus_per_node: int) -> int:
+    """Units that share a node, and are lost with it; 1 for a unit that takes a node or more.
+
+    >>> units_on_a_node(unit_gpus=144, gpus_per_node=8), units_on_a_node(unit_gpus=2, gpus_per_node=8)
+    (1, 4)
+    """
+    return max(1, gpus_per_node // unit_gpus)

@@ -275,6 +275,22 @@ def test_aggregated_replicas_carry_both_loads() -> None:
     assert number(result, "prefill_gpus_needed") > number(alone, "prefill_gpus_needed")
 
 
+def test_replicas_that_share_a_node_are_lost_together() -> None:
+    # Replicas of four GPUs, two to a node of eight: one needed, so two on one node do not survive it, three on two do.
+    two = estimate(**{**SMALL, "topology": "aggregated", "peak_rps": 5.0, "spare_decode_units": 1})
+    assert number(two, "decode_units") == 2
+    assert number(two, "decode_left_after_unit_loss") == 0
+    assert "replica_not_n_plus_1" in codes(two)
+    three = estimate(**{**SMALL, "topology": "aggregated", "peak_rps": 5.0, "spare_decode_units": 2})
+    assert three.value("decode_n_plus_1") == 1
+    alone = estimate(
+        **{**SMALL, "topology": "aggregated", "peak_rps": 5.0, "spare_decode_units": 1, "gpus_per_node": 4}
+    )
+    assert alone.value("decode_n_plus_1") == 1
+    # Two nodes of which one must be up: 1 - (1 - a)^2, with a = 1 / (1 + 5e-5 * 0.75).
+    assert 1 - number(alone, "peak_availability") == pytest.approx((1 - 1 / (1 + 5e-5 * 0.75)) ** 2, rel=1e-3)
+
+
 def test_unknown_catalog_entries_are_named() -> None:
     with pytest.raises(UnknownEntry, match="no-such-gpu"):
         estimate(gpu="no-such-gpu")

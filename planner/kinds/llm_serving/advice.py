@@ -8,10 +8,13 @@ from planner.core.kind import FollowUp, Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.formulas.lengths import quantile
+from planner.formulas.sizing import units_on_a_node
 from planner.kinds.llm_serving.findings import percent
 from planner.kinds.llm_serving.spec import MOST_TOKENS_PER_S, LlmServingSpec
 
 _DEFAULTS = LlmServingSpec()
+FAILURE_AT_S = 200.0
+"""Of a simulated run of ten minutes: late enough to be steady, early enough to see what follows."""
 
 
 def _state(spec: LlmServingSpec, *fields: str) -> str:
@@ -103,8 +106,9 @@ def variants(spec: LlmServingSpec, result: Result) -> Sequence[Variant]:
         found.append(Variant(f"Hit rate {better:g} (KV pool)", {"prefix_hit_rate": better}))
     if spec.headroom > 0.1:
         found.append(Variant("Headroom 10 %", {"headroom": 0.1}))
-    mtp = "off" if spec.mtp == "on" else "on"
-    found.append(Variant(f"MTP {mtp}", {"mtp": mtp}))
+    if result.provenance.get("llm_drafts"):
+        mtp = "off" if spec.mtp == "on" else "on"
+        found.append(Variant(f"MTP {mtp}", {"mtp": mtp}))
     if spec.kv_dtype == "bf16" and not spec.llm.startswith("deepseek-v3-2"):
         found.append(Variant("8-bit KV cache", {"kv_dtype": "fp8", "kv_bytes_per_token": None}))
     found.append(
@@ -161,17 +165,22 @@ def follow_ups(spec: LlmServingSpec, result: Result) -> Sequence[FollowUp]:
 
 def _node_dies(spec: LlmServingSpec, result: Result) -> FollowUp:
     units, left = result.value("decode_units") or 0.0, result.value("decode_left_after_unit_loss")
-    running = (result.value("decode_running_per_gpu") or 0.0) * spec.decode_unit_gpus
+    shared = min(units_on_a_node(unit_gpus=spec.decode_unit_gpus, gpus_per_node=spec.gpus_per_node), int(units))
+    running = (result.value("decode_running_per_gpu") or 0.0) * spec.decode_unit_gpus * shared
     nodes = -(-spec.decode_unit_gpus // spec.gpus_per_node)
     noun = "replica" if spec.is_aggregated else "decode unit"
     together = (
         f"the all-to-all of all {nodes} nodes of its unit stops, so {spec.decode_unit_gpus} GPUs are lost"
         if nodes > 1
-        else f"its {noun} of {spec.decode_unit_gpus} GPUs is lost"
+        else (
+            f"its {noun} of {spec.decode_unit_gpus} GPUs is lost"
+            if shared == 1
+            else f"its {shared} {noun}s of {spec.decode_unit_gpus} GPUs are lost"
+        )
     )
-    waiting = spec.detection_s * spec.peak_rps / units
+    waiting = spec.detection_s * spec.peak_rps * shared / units
     verdict = (
-        f"The {units - 1:,.0f} left carry {percent(left)} of the need at the peak"
+        f"{_rest(units - shared)} {percent(left)} of the need at the peak"
         + (": enough." if left >= 1 else ", so requests queue until it is back or load is shed.")
         if left is not None
         else ""
@@ -183,8 +192,14 @@ def _node_dies(spec: LlmServingSpec, result: Result) -> FollowUp:
         f"{together}. About {running:,.0f} running answers go on elsewhere from what they have written: their KV, "
         f"{computed / 1e6:,.3g} M tokens, is fetched from the pool or computed again. {verdict} Replacing the "
         f"node, loading weights and warming up take {show(spec.repair_h * 3600, 's')}.",
-        {"fail_decode_unit": True},
+        {"fail_decode_unit_at_s": FAILURE_AT_S},
     )
+
+
+def _rest(units: float) -> str:
+    if units < 1:
+        return "Nothing is left: it carries"
+    return "The one left carries" if units == 1 else f"The {units:,.0f} left carry"
 
 
 def _upgrade(spec: LlmServingSpec, result: Result) -> FollowUp:
@@ -192,11 +207,17 @@ def _upgrade(spec: LlmServingSpec, result: Result) -> FollowUp:
     units = spec.decode_unit_gpus if spec.is_aggregated else spec.prefill_unit_gpus
     noun = "replicas" if spec.is_aggregated else "prefill units"
     now = result.value("decode_gpus" if spec.is_aggregated else "prefill_gpus") or 0.0
+    if spec.prefix_hit_rate == 0:
+        return FollowUp(
+            "The LLM is upgraded. What about the cached prefixes?",
+            "This design counts on none, so nothing is lost. Where a cache is added later, its keys must hold the "
+            "version of the LLM.",
+        )
     return FollowUp(
         "The LLM is upgraded. What about the cached prefixes?",
         "KV depends on the weights: the version belongs into the key, and no old block hits. If all traffic "
         f"switched at once, the hit rate would fall from {percent(spec.prefix_hit_rate)} to 0 and prefill would "
-        f"ask for {misses:,.0f} GPUs, {-(-misses // units):,.0f} {noun} without headroom; {now:,.0f} GPUs are there. "
+        f"ask for {misses:,.3g} GPUs, {-(-misses // units):,.0f} {noun} without headroom; {now:,.0f} GPUs are there. "
         "Move the traffic in steps no larger than the headroom carries while the new prefixes fill.",
     )
 

@@ -25,7 +25,7 @@ def _users(spec: LlmServingSpec) -> Box:
     return Box(
         "users",
         "Requests",
-        (f"{spec.peak_rps:,g} req/s at peak", f"{spec.input_tokens:,g} in, {spec.output_tokens:,g} out"),
+        (f"{spec.input_tokens:,g} tokens in", f"{spec.output_tokens:,g} out"),
         rank=0,
         form="source",
     )
@@ -36,7 +36,7 @@ def _pool(spec: LlmServingSpec) -> Box:
     return Box(
         "pool",
         "KV pool",
-        ("memory and SSD, by prefix", f"{100 * spec.prefix_hit_rate:.3g} % of input: {_rate(cached)}"),
+        ("memory and SSD", f"{100 * spec.prefix_hit_rate:.3g} % of input", _rate(cached)),
         rank=2,
         lane=1,
         form="store",
@@ -46,16 +46,16 @@ def _pool(spec: LlmServingSpec) -> Box:
 def _disaggregated(spec: LlmServingSpec, result: Result) -> Diagram:
     computed = spec.peak_rps * spec.computed_input_tokens
     transfer, share = result.value("kv_transfer_bytes_per_s") or 0.0, result.value("kv_transfer_nic_share")
-    nic = f", {100 * share:.2g} % of NICs" if share is not None else ""
+    nic = f", {100 * share:.2g} % of NIC" if share is not None else ""
     boxes = (
         _users(spec),
-        Box("gateway", "Gateway, scheduler", ("routes by cached prefix", "pairs prefill and decode"), rank=1),
+        Box("gateway", "Gateway", ("by cached prefix", "pairs both roles"), rank=1),
         Box(
             "prefill",
             f"{_count(result, 'prefill_units')} prefill units",
             (
-                f"{spec.prefill_unit_gpus} GPUs each, {_count(result, 'prefill_gpus')} in all",
-                f"computes {_rate(computed)}",
+                f"{spec.prefill_unit_gpus} GPUs each",
+                f"{_rate(computed)} computed",
                 _used(result, "prefill_utilisation"),
             ),
             rank=2,
@@ -64,8 +64,8 @@ def _disaggregated(spec: LlmServingSpec, result: Result) -> Diagram:
             "decode",
             f"{_count(result, 'decode_units')} decode units",
             (
-                f"{spec.decode_unit_gpus} GPUs each, {_count(result, 'decode_gpus')} in all",
-                f"writes {_rate(spec.peak_rps * spec.output_tokens)}",
+                f"{spec.decode_unit_gpus} GPUs each",
+                f"{_rate(spec.peak_rps * spec.output_tokens)} written",
                 _used(result, "decode_utilisation"),
             ),
             rank=3,
@@ -90,14 +90,14 @@ def _disaggregated(spec: LlmServingSpec, result: Result) -> Diagram:
 def _aggregated(spec: LlmServingSpec, result: Result) -> Diagram:
     boxes = (
         _users(spec),
-        Box("gateway", "Gateway, scheduler", ("routes by cached prefix", "and by load"), rank=1),
+        Box("gateway", "Gateway", ("by cached prefix", "and by load"), rank=1),
         Box(
             "replicas",
             f"{_count(result, 'decode_units')} replicas",
             (
-                f"{spec.decode_unit_gpus} GPUs each, {_count(result, 'decode_gpus')} in all",
-                f"computes {_rate(spec.peak_rps * spec.computed_input_tokens)}",
-                f"writes {_rate(spec.peak_rps * spec.output_tokens)}",
+                f"{spec.decode_unit_gpus} GPUs each",
+                f"{_rate(spec.peak_rps * spec.computed_input_tokens)} computed",
+                f"{_rate(spec.peak_rps * spec.output_tokens)} written",
             ),
             rank=2,
         ),

@@ -11,6 +11,8 @@ from planner.kinds.llm_serving.findings import percent
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 OUTPUT_PRICE = "USD/M output tokens"
+CUT = 2.0
+"""Latency is drawn up to this multiple of its objective."""
 
 
 def charts(spec: LlmServingSpec, result: Result) -> Sequence[Chart]:
@@ -45,7 +47,10 @@ def _capacity_left(spec: LlmServingSpec, result: Result) -> Chart | None:
         form="bars",
         x=Axis("capacity", unit="ratio", shown="%"),
         y=Axis("case"),
-        traces=(Trace("of need", x=cases, y=shares),),
+        traces=(
+            Trace("enough", x=cases, y=[share if share is None or share >= 1 else None for share in shares]),
+            Trace("short of the need", x=cases, y=[None if (share or 0) >= 1 else share for share in shares], order=1),
+        ),
         limits=(Limit(1.0, f"need at {spec.peak_rps:,g} req/s", axis="x"),),
         summary="; ".join(lost) + ".",
     )
@@ -53,10 +58,11 @@ def _capacity_left(spec: LlmServingSpec, result: Result) -> Chart | None:
 
 def _bill(result: Result) -> Chart | None:
     series = result.series["bill"]
-    parts, amounts = list(series.column("part").values), _numbers(series, "usd_per_h")
+    rows = zip(series.column("part").values, _numbers(series, "usd_per_h"), strict=True)
     bill = result.value("cost_usd_per_h") or 0.0
     if bill <= 0:
         return None
+    parts, amounts = zip(*((part, amount) for part, amount in rows if amount), strict=True)
     used = [name for name in parts if str(name).endswith("used")]
     bought: list[float | None] = [amount if name in used else None for name, amount in zip(parts, amounts, strict=True)]
     idle: list[float | None] = [None if name in used else amount for name, amount in zip(parts, amounts, strict=True)]
@@ -110,8 +116,8 @@ def _met(reach: float | None, rates: Sequence[float | None]) -> str:
 
 
 def _shown(values: Sequence[float | None], limit: float) -> list[float | None]:
-    """Values up to four times the limit: beyond, the line leaves the picture and would only flatten it."""
-    return [value if value is not None and value <= 4 * limit else None for value in values]
+    """Values up to twice the limit: beyond, the line leaves the picture and would only flatten it."""
+    return [value if value is not None and value <= CUT * limit else None for value in values]
 
 
 def _ttft(spec: LlmServingSpec, result: Result) -> Chart | None:
@@ -119,7 +125,9 @@ def _ttft(spec: LlmServingSpec, result: Result) -> Chart | None:
     rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, "ttft_p99_s"), limit)
     if not any(value is not None for value in values):
         return None
-    low, high = (_numbers(series, f"ttft_p99_s_{side}") for side in ("low", "high"))
+    low, high = _edges(
+        values, low=_numbers(series, "ttft_p99_s_low"), high=_numbers(series, "ttft_p99_s_high"), limit=limit
+    )
     now = result.value("ttft_p99_s")
     return Chart(
         name="ttft_by_rate",
@@ -128,7 +136,7 @@ def _ttft(spec: LlmServingSpec, result: Result) -> Chart | None:
         form="line",
         x=Axis("request rate", unit="req/s"),
         y=Axis("TTFT P99", unit="s"),
-        traces=(Trace("TTFT P99", x=rates, y=values, low=_band(values, low), high=_band(values, high)),),
+        traces=(Trace("TTFT P99", x=rates, y=values, low=low, high=high),),
         limits=(Limit(limit, f"objective {show(limit, 's')}"),),
         marks=_at_design(spec, now, limit),
         summary=f"TTFT P99 against the request rate; {show(now, 's')} at {spec.peak_rps:,g} req/s.",
@@ -136,16 +144,19 @@ def _ttft(spec: LlmServingSpec, result: Result) -> Chart | None:
     )
 
 
-def _band(values: Sequence[float | None], edge: Sequence[float | None]) -> list[float | None]:
-    """The edge of the range where it exists, else the value itself."""
-    return [
-        None if value is None else (value if other is None else other)
-        for value, other in zip(values, edge, strict=True)
-    ]
+def _edges(
+    values: Sequence[float | None], *, low: Sequence[float | None], high: Sequence[float | None], limit: float
+) -> tuple[list[float | None], list[float | None]]:
+    """The range where there is a value; its upper edge is cut where it leaves the picture or saturates."""
+    rows = list(zip(values, low, high, strict=True))
+    return (
+        [None if value is None else below for value, below, _ in rows],
+        [None if value is None else min(above or CUT * limit, CUT * limit) for value, _, above in rows],
+    )
 
 
 def _at_design(spec: LlmServingSpec, now: float | None, limit: float) -> tuple[Mark, ...]:
-    return () if now is None or now > 4 * limit else (Mark(spec.peak_rps, now, f"this design {show(now, 's')}"),)
+    return () if now is None or now > CUT * limit else (Mark(spec.peak_rps, now, f"this design {show(now, 's')}"),)
 
 
 def _tpot(spec: LlmServingSpec, result: Result) -> Chart | None:
@@ -153,7 +164,9 @@ def _tpot(spec: LlmServingSpec, result: Result) -> Chart | None:
     rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, "tpot_p99_s"), limit)
     if not any(value is not None for value in values):
         return None
-    low, high = (_numbers(series, f"tpot_p99_s_{side}") for side in ("low", "high"))
+    low, high = _edges(
+        values, low=_numbers(series, "tpot_p99_s_low"), high=_numbers(series, "tpot_p99_s_high"), limit=limit
+    )
     now = result.value("tpot_p99_s")
     return Chart(
         name="tpot_by_rate",
@@ -162,7 +175,7 @@ def _tpot(spec: LlmServingSpec, result: Result) -> Chart | None:
         form="line",
         x=Axis("request rate", unit="req/s"),
         y=Axis("TPOT P99", unit="s", shown="ms"),
-        traces=(Trace("TPOT P99", x=rates, y=values, low=_band(values, low), high=_band(values, high)),),
+        traces=(Trace("TPOT P99", x=rates, y=values, low=low, high=high),),
         limits=(Limit(limit, f"objective {show(limit, 's')}"),),
         marks=_at_design(spec, now, limit),
         summary=f"TPOT P99 against the request rate; {show(now, 's')} at {spec.peak_rps:,g} req/s.",

@@ -6,6 +6,7 @@ from planner.core.catalog import Catalog
 from planner.core.result import Answer, Result
 from planner.kinds.llm_serving.figures import metrics
 from planner.kinds.llm_serving.findings import findings, percent
+from planner.kinds.llm_serving.fleet import Role
 from planner.kinds.llm_serving.plan import Plan, plan
 from planner.kinds.llm_serving.series import all_series
 from planner.kinds.llm_serving.spec import LlmServingSpec
@@ -71,11 +72,18 @@ def _objectives(made: Plan) -> str:
 
 
 def _survival(made: Plan) -> str:
-    lost = [role.name for role in made.fleet.roles if role.survives_one is False]
+    alone = made.fleet.nodes == 1
+    lost = [role for role in made.fleet.roles if role.survives_one is False]
     if not lost:
-        return "They survive the loss of any one unit."
-    names = [name if name == "replica" else f"{name} unit" for name in lost]
-    return f"They **do not survive the loss of a {' or of a '.join(names)}**."
+        return f"{'It survives' if alone else 'They survive'} the loss of any one unit."
+    names = " or of ".join(_what_is_lost(role) for role in lost)
+    return f"{'It **does' if alone else 'They **do'} not survive the loss of {names}**."
+
+
+def _what_is_lost(role: Role) -> str:
+    if role.together > 1:
+        return f"a node of {role.name}s" if role.name == "replica" else f"a {role.name} node"
+    return "a replica" if role.name == "replica" else f"a {role.name} unit"
 
 
 def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
@@ -86,6 +94,7 @@ def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
         "spec_version": spec.version,
         "rates": "stated in the spec" if spec.rate_mode == "assumed" else "calibrations/roofline.toml",
         "llm": made.llm.source,
+        "llm_drafts": made.llm.mtp_layers > 0,
         "gpu": {name: figure.source for name, figure in made.gpu.figures.items()},
         "calibration": catalog.calibration("roofline").get("source", ""),
     }

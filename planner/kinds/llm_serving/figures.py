@@ -193,7 +193,7 @@ def _failure(plan: Plan) -> Mapping[str, Metric]:
     found: dict[str, Metric] = {}
     carried = 1.0
     for role, name in ((fleet.prefill, "prefill"), (fleet.decode, "decode")):
-        left, survives = role.left(lost=1), role.survives_one
+        left, survives = role.left_after_loss, role.survives_one
         basis: Basis = "exact" if spec.rate_mode == "assumed" else _basis(plan)
         promise = plan.availability(role)
         carried *= promise.carries_peak
@@ -202,7 +202,9 @@ def _failure(plan: Plan) -> Mapping[str, Metric]:
             left,
             basis=basis,
             objective=None if left is None else 1.0,
-            working="" if left is None else f"({role.units} − 1) × {role.unit_gpus} / {role.needed_gpus:,.4g} GPUs",
+            working=""
+            if left is None
+            else f"({role.units} − {role.together}) × {role.unit_gpus} / {role.needed_gpus:,.4g} GPUs",
         )
         found[f"{name}_n_plus_1"] = _metric(
             f"{name}_n_plus_1",

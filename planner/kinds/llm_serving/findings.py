@@ -173,13 +173,15 @@ def _objectives(plan: Plan) -> Iterator[Finding]:
 
 def _survival(plan: Plan) -> Iterator[Finding]:
     for role in plan.fleet.roles:
-        left = role.left(lost=1)
+        left = role.left_after_loss
         if left is None or role.survives_one:
             continue
-        enough = role.needed_units + 1
+        enough = role.units_to_survive
         nodes, usd_per_h = larger(plan, role=role, units=enough)
-        remaining = (role.units - 1) * role.unit_gpus
+        remaining = max(role.units - role.together, 0) * role.unit_gpus
         noun = "replica" if role.name == "replica" else f"{role.name} unit"
+        if role.together > 1:
+            noun = f"node with {units_of(role, min(role.together, role.units))}"
         capacity = "capacity" if role.name == "replica" else f"{role.name} capacity"
         yield Finding(
             code=f"{role.name}_not_n_plus_1",

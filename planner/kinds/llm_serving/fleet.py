@@ -21,6 +21,8 @@ class Role:
     spare_units: int
     nodes: int
     price_usd_per_h: float
+    together: int
+    """Units that one lost node takes down: several small ones share a node, a large one spans many."""
 
     @property
     def units(self) -> int:
@@ -47,10 +49,20 @@ class Role:
         return reliability.capacity_left(self.units, lost=lost, unit_gpus=self.unit_gpus, needed_gpus=self.needed_gpus)
 
     @property
+    def left_after_loss(self) -> float | None:
+        """Capacity as a share of the need after the loss of one node; None when there is nothing to carry."""
+        return self.left(lost=self.together)
+
+    @property
     def survives_one(self) -> bool | None:
-        """Whether the rest carries the peak when one unit is down; None when there is nothing to carry."""
-        left = self.left(lost=1)
+        """Whether the rest carries the peak after the loss of one node; None when there is nothing to carry."""
+        left = self.left_after_loss
         return None if left is None else left >= 1 - 1e-9
+
+    @property
+    def units_to_survive(self) -> int:
+        """Fewest units of which the rest carries the peak after the loss of one node."""
+        return self.needed_units + self.together
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,7 @@ def _role(spec: LlmServingSpec, *, name: str, unit_gpus: int, needed_gpus: float
         spare_units=spare,
         nodes=nodes,
         price_usd_per_h=price,
+        together=sizing.units_on_a_node(unit_gpus=unit_gpus, gpus_per_node=spec.gpus_per_node),
     )
 
 

@@ -115,7 +115,7 @@ METRICS: tuple[MetricDef, ...] = (
         "ratio",
         "higher",
         FAILURE,
-        help="Capacity left as a share of the need at the peak.",
+        help="Capacity left as a share of the need at the peak; where units share a node, all of it are lost.",
     ),
     MetricDef(
         "decode_left_after_unit_loss",
@@ -123,7 +123,7 @@ METRICS: tuple[MetricDef, ...] = (
         "ratio",
         "higher",
         FAILURE,
-        help="Capacity left as a share of the need at the peak.",
+        help="Capacity left as a share of the need at the peak; where units share a node, all of it are lost.",
     ),
     MetricDef(
         "prefill_n_plus_1",
@@ -132,7 +132,7 @@ METRICS: tuple[MetricDef, ...] = (
         "higher",
         FAILURE,
         whole=True,
-        help="1: the peak is carried with one unit down; 0: it is not.",
+        help="1: the peak is carried with one unit (or one node of small units) down; 0: it is not.",
     ),
     MetricDef(
         "decode_n_plus_1",
@@ -141,7 +141,7 @@ METRICS: tuple[MetricDef, ...] = (
         "higher",
         FAILURE,
         whole=True,
-        help="1: the peak is carried with one unit down; 0: it is not.",
+        help="1: the peak is carried with one unit (or one node of small units) down; 0: it is not.",
     ),
     MetricDef(
         "prefill_units_for_availability", "Prefill units for the availability", "units", "lower", FAILURE, whole=True

@@ -24,7 +24,10 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """What one pool promises: units for the target, and how often the bought ones carry the peak."""
+    """What one pool promises: units for the target, and how often the bought ones carry the peak.
+
+    What fails as one are the units of a node, where several share one.
+    """
 
     unit: float
     units_for_target: int | None
@@ -122,12 +125,13 @@ class Plan:
             failures_per_node_h=self.spec.failures_per_node_h,
             repair_h=self.spec.repair_h,
         )
+        domains, at_once = -(-role.units // role.together), -(-role.needed_units // role.together)
+        may_fail = (role.units - role.needed_units) // role.together
+        wanted = reliability.units_for_availability(at_once, availability=unit, target=self.spec.availability)
         return Availability(
             unit=unit,
-            units_for_target=reliability.units_for_availability(
-                role.needed_units, availability=unit, target=self.spec.availability
-            ),
-            carries_peak=reliability.at_least_up(role.needed_units, units=role.units, availability=unit),
+            units_for_target=None if wanted is None else role.needed_units + (wanted - at_once) * role.together,
+            carries_peak=reliability.at_least_up(domains - may_fail, units=domains, availability=unit),
         )
 
     @property

@@ -112,14 +112,17 @@ def _capacity_left(plan: Plan) -> Series:
     for role in plan.fleet.roles:
         if role.needed_gpus <= 0:
             continue
-        survivor = role.needed_units + 1
+        survivor = role.units_to_survive
+        lost = "one unit" if role.together == 1 else "one node"
         rows += [
             (f"{role.name}, all units up", role.left(lost=0), role.gpus),
-            (f"{role.name}, one unit lost", role.left(lost=1), (role.units - 1) * role.unit_gpus),
+            (f"{role.name}, {lost} lost", role.left_after_loss, max(role.units - role.together, 0) * role.unit_gpus),
         ]
         if not role.survives_one:
-            gpus = (survivor - 1) * role.unit_gpus
-            rows.append((f"{role.name}, {survivor} units, one lost", gpus / role.needed_gpus, gpus))
+            gpus = role.needed_units * role.unit_gpus
+            rows.append(
+                (f"{role.name}, {survivor} units, {lost.removesuffix(' unit')} lost", gpus / role.needed_gpus, gpus)
+            )
     return _series(
         "capacity_left",
         "Capacity as a share of the need at the peak",

@@ -61,5 +61,5 @@ def _n_plus_1(plan: Plan, spec: LlmServingSpec, rate: float) -> Fleet:
     """The fleet of this spec with as many spare decode units as it takes to lose one."""
     facts = replace(plan.physics, decode_tokens_per_s_per_gpu=rate)
     fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
-    spare = max(spec.spare_decode_units, fleet.decode.needed_units + 1 - fleet.decode.sized_units)
+    spare = max(spec.spare_decode_units, fleet.decode.units_to_survive - fleet.decode.sized_units)
     return fleet_for(spec.model_copy(update={"spare_decode_units": spare}), physics=facts, rps=spec.peak_rps)
