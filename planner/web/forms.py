@@ -95,6 +95,7 @@ def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, A
     """The form as it was posted. A field that was not posted keeps its value of ``base``."""
     spec: dict[str, Any] = {}
     fields = []
+    catalog = catalogs.catalog(team)
     for blank in fields_of(kind):
         typed = data.get(blank.name)
         if typed is None:
@@ -104,11 +105,11 @@ def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, A
         control, error = replace(blank, text=typed[:LONGEST_TYPED]), ""
         try:
             spec[blank.name] = _meant(control, base=base)
-        except NotRead as problem:
+            _look_up(control, catalog=catalog)
+        except (NotRead, UnknownEntry) as problem:
             error = str(problem)
         fields.append(replace(control, error=error))
     form = _checked(SpecForm(kind, tuple(fields), spec), base=base)
-    catalog = catalogs.catalog(team)
     marked = _marked(form.fields, spec=form.spec, base=base)
     return replace(form, fields=tuple(_with_choices(each, catalog=catalog, team=team) for each in marked))
 
@@ -118,6 +119,13 @@ def _meant(control: Field, *, base: Mapping[str, Any]) -> Any:
     if control.name in base and control.text == filled(control, value=base[control.name]).text:
         return base[control.name]
     return read(control, typed=control.text)
+
+
+def _look_up(control: Field, *, catalog: Catalog) -> None:
+    """Raise `UnknownEntry` for an entry its table does not have, even where other fields keep an answer from coming."""
+    lookup = getattr(catalog, control.table.removesuffix("s"), None) if control.control == "entry" else None
+    if lookup and control.text:
+        lookup(control.text)
 
 
 def _checked(form: SpecForm, *, base: Mapping[str, Any]) -> SpecForm:

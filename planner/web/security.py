@@ -55,7 +55,7 @@ def admin_required(view: View[P]) -> Guarded[P]:
 
 def _guard(view: View[P], *, needed: str) -> Guarded[P]:
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_sign_in(request)
         member = cast(Any, request)
@@ -65,7 +65,7 @@ def _guard(view: View[P], *, needed: str) -> Guarded[P]:
             raise PermissionDenied(_role_sentence(needed, role=member.role, team=member.team))
         return view(member, *args, **kwargs)
 
-    return guarded
+    return cast("Guarded[P]", guarded)
 
 
 def _role_sentence(needed: str, *, role: str, team: Team) -> str:

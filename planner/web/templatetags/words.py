@@ -34,7 +34,7 @@ def as_json(value: Any) -> str:
 def figure_words(row: dict[str, Any]) -> str:
     """A figure under its label: with its unit, unless the label has just said it ("Nodes 68")."""
     said = row["unit_text"].lower().rstrip("s") in row["label"].lower()
-    return row["text"] if said and row["unit_text"] else row["shown"]
+    return str(row["text"] if said and row["unit_text"] else row["shown"])
 
 
 @register.filter
