@@ -20,7 +20,7 @@ def _components() -> Mapping[str, tuple[str, Fraction]]:
         for word in ("B", "bytes"):
             table[f"{prefix}{word}"] = ("B", factor)
         table[f"{prefix}bit"] = ("B", factor / 8)
-        for word in ("W", "Wh", "FLOP", "Hz", "tok"):
+        for word in ("W", "Wh", "FLOP", "OP", "Hz", "tok"):
             table[f"{prefix}{word}"] = (word, factor)
         for word in ("tokens", "requests", "req"):
             table[f"{prefix} {word}".strip()] = (word, factor)
