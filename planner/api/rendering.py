@@ -60,7 +60,7 @@ class ProblemRenderer(StrictJsonRenderer):
     """Only so that a client may ask for `application/problem+json`; such a reply is plain JSON when all is well."""
 
     media_type = PROBLEM
-    format = "problem"
+    format = "json"
 
 
 class _Document(BaseRenderer):

@@ -71,5 +71,5 @@ urlpatterns = [
     path("schema/", docs.Document.as_view(), name="schema"),
     path("schema/swagger-ui/", docs.Swagger.as_view(), name="swagger-ui"),
     path("schema/redoc/", docs.Redoc.as_view(), name="redoc"),
-    re_path(r"^.*$", Nowhere.as_view()),
+    re_path(r"^[\s\S]*$", Nowhere.as_view()),
 ]

@@ -20,6 +20,7 @@ from rest_framework.views import APIView
 
 from planner.accounts.models import Team, User
 from planner.api import schema, shapes
+from planner.api.errors import InvalidInput
 from planner.api.permissions import team_of
 from planner.api.rendering import ProblemRenderer, StrictJsonRenderer
 
@@ -41,6 +42,14 @@ class ApiView(APIView):
     def user(self) -> User:
         """Who calls; the permissions have let nobody anonymous in."""
         return cast("User", self.request.user)
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        given = request.query_params.get("format")
+        known = list(dict.fromkeys(str(renderer.format) for renderer in self.renderer_classes))
+        if given is not None and given not in known and not force:
+            detail = _("No such format; there are %(names)s.") % {"names": ", ".join(known)}
+            raise InvalidInput.of_parameter("format", detail=detail)
+        return super().perform_content_negotiation(request, force)
 
     def perform_authentication(self, request: Request) -> None:
         try:
