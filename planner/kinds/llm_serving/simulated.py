@@ -138,7 +138,7 @@ def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
     prefill = rates["prefill_tokens_per_s"] / facts.prefill_tokens_per_s_per_gpu
     decode = rates["output_tokens_per_s"] / facts.decode_tokens_per_s_per_gpu
     share = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
-    kv = [sample.kv_tokens for sample in outcome.samples if sample.counters.at_s >= outcome.warmup_s]
+    kv = [sample.kv_tokens for sample in outcome.samples if sample.at_s >= outcome.warmup_s]
     loads: dict[str, float | None] = {
         "output_tokens_per_s": rates["output_tokens_per_s"],
         "decode_running_per_gpu": rates["running"] / fleet.decode.gpus,

@@ -112,10 +112,9 @@ def unit_lost(outcome: Outcome) -> Sequence[Finding]:
     """What the loss of a unit did to the requests in it and to TTFT."""
     if not outcome.restarted:
         return []
-    counters = [sample.counters for sample in outcome.samples]
     means = [
         (b.ttft_sum_s - a.ttft_sum_s) / (b.first_tokens - a.first_tokens)
-        for a, b in pairwise(counters)
+        for a, b in pairwise(outcome.samples)
         if b.first_tokens > a.first_tokens
     ]
     text = f"{outcome.restarted:,} requests lost their unit and were computed again from prompt and answer so far."

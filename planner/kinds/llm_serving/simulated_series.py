@@ -30,7 +30,7 @@ def cdf(outcome: Outcome, *, name: str, label: str) -> Series:
 def timeline(outcome: Outcome, *, gpus: int, facts: Physics) -> Series:
     """The system over simulated time; rates and the mean TTFT are those of the interval that ends there."""
     samples = outcome.samples
-    steps = [(a.counters, b.counters) for a, b in pairwise(samples)]
+    steps = list(pairwise(samples))
     kv_tokens = outcome.config.kv_capacity_tokens * outcome.config.decode_units
     spans = [max(b.at_s - a.at_s, 1e-12) for a, b in steps]
     rate = facts.prefill_tokens_per_s_per_gpu * gpus
@@ -50,7 +50,7 @@ def timeline(outcome: Outcome, *, gpus: int, facts: Physics) -> Series:
         "timeline",
         "The system over simulated time",
         (
-            Column("time_s", "simulated time", "s", [sample.counters.at_s for sample in now]),
+            Column("time_s", "simulated time", "s", [sample.at_s for sample in now]),
             Column("arrivals_per_s", "arrivals", "req/s", per_s("arrived")),
             Column("output_tokens_per_s", "output", "tok/s", per_s("output_tokens")),
             Column("queued", "prompts queued or in prefill", "requests", [float(sample.queued) for sample in now]),

@@ -105,7 +105,7 @@ class Outcome:
         third = len(self.samples) // 3
         inside = np.array([sample.in_flight for sample in self.samples], float)
         middle, last = inside[third : 2 * third].mean(), inside[2 * third :].mean()
-        came = self.samples[-1].counters.arrived - self.samples[third].counters.arrived
+        came = self.samples[-1].arrived - self.samples[third].arrived
         # The two means lie half of the last two thirds apart.
         return float((last - middle) / max(1.0, came / 2))
 

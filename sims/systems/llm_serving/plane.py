@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sims.engine.run import WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
+from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.arrivals import Chunk
 from sims.systems.llm_serving import aggregated, disaggregated, faults
@@ -28,9 +28,10 @@ class ServingPlane(HasState):
         self._loop = aggregated.advance if config.aggregated else disaggregated.advance
 
     def advance(self, until_s: float, most_events: int) -> int:
-        """Handle events up to ``until_s``."""
-        while True:
-            code = int(self._loop(self.state, float(until_s), int(most_events)))
+        """Handle events up to ``until_s``, ``most_events`` of them however often arrivals or slots must be fetched."""
+        last = self.events() + most_events
+        while (left := last - self.events()) > 0:
+            code = int(self._loop(self.state, float(until_s), int(left)))
             if code == WANTS_ARRIVALS:
                 feed(self.state, next(self._chunks, None))
             elif code == WANTS_SLOTS:
@@ -39,6 +40,7 @@ class ServingPlane(HasState):
                 self.state = grown(self.state)
             else:
                 return code
+        return LIMIT
 
     def is_done(self) -> bool:
         """Whether all have arrived and left."""

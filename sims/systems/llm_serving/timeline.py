@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
+import numpy as np
 import simpy
 
+from sims.engine.kernel import loop
 from sims.parts.decode import span_s, steps_done
+from sims.parts.records import records
 from sims.systems.llm_serving.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
-    """Sums up to a moment; differences of two give rates and means between them."""
+class Sample:
+    """The system at a moment: sums up to it, whose differences give rates and means, and what is in it."""
 
     at_s: float
     arrived: int
@@ -21,70 +24,77 @@ class Counters:
     output_tokens: int
     first_tokens: int
     ttft_sum_s: float
+    prefill_tokens: int
+    moved_tokens: int
     prefill_busy_s: float
     unit_busy_s: float
     sequence_s: float
-    moved_tokens: int
-    prefill_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """The state at a moment: prompts queued, KV waiting at units, sequences running, KV held."""
-
-    counters: Counters
+    """Sequences decoding, integrated over time."""
     queued: int
+    """Prompts in prefill or queued for it."""
     waiting: int
+    """Requests that wait for a decode unit or a replica."""
     running: int
     kv_tokens: int
     in_flight: int
 
 
-def counters(state: State, *, at_s: float) -> Counters:
-    """Sums with what the steps under way have done by ``at_s``."""
-    totals, units = state.totals[0], state.units
-    busy = [
-        (min(at_s, float(unit.start_s + span_s(unit, unit.planned))) - float(unit.start_s), unit)
-        for unit in units
-        if unit.planned
-    ]
-    emitted = sum(int(unit.running) * int(steps_done(unit, at_s)) for unit in units)
-    filling = sum(min(at_s - float(one.start_s), float(one.step_s)) for one in state.prefills if one.busy)
-    return Counters(
-        at_s=at_s,
-        arrived=int(totals.arrived),
-        finished=int(totals.finished),
-        output_tokens=int(totals.output_tokens) + emitted,
-        first_tokens=int(totals.first_tokens),
-        ttft_sum_s=float(totals.ttft_sum_s),
-        prefill_busy_s=float(state.prefills.busy_s.sum()) + filling,
-        unit_busy_s=float(units.busy_s.sum()) + sum(spent for spent, _ in busy),
-        sequence_s=float(units.sequence_s.sum()) + sum(spent * int(unit.running) for spent, unit in busy),
-        moved_tokens=int(totals.moved_tokens),
-        prefill_tokens=int(totals.prefill_tokens),
-    )
+SAMPLE = np.dtype([(one.name, "i8" if one.type == "int" else "f8") for one in fields(Sample)])
+
+
+@loop
+def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
+    """Fill ``samples[0]``, with what the steps under way have done by ``at_s``."""
+    totals, seen = state.totals[0], samples[0]
+    seen.at_s = at_s
+    seen.arrived = totals.arrived
+    seen.finished = totals.finished
+    seen.output_tokens = totals.output_tokens
+    seen.first_tokens = totals.first_tokens
+    seen.ttft_sum_s = totals.ttft_sum_s
+    seen.prefill_tokens = totals.prefill_tokens
+    seen.moved_tokens = totals.moved_tokens
+    seen.prefill_busy_s = 0.0
+    for index in range(len(state.prefills)):
+        prefill = state.prefills[index]
+        seen.prefill_busy_s += prefill.busy_s
+        if prefill.busy == 1:
+            seen.prefill_busy_s += min(at_s - prefill.start_s, prefill.step_s)
+    seen.queued = 0
+    for index in range(len(state.queues)):
+        seen.queued += state.queues[index].queued
+    seen.waiting = state.parked[0].queued
+    seen.running = 0
+    seen.kv_tokens = 0
+    seen.unit_busy_s = 0.0
+    seen.sequence_s = 0.0
+    for index in range(len(state.units)):
+        unit = state.units[index]
+        spent_s = min(at_s - unit.start_s, span_s(unit, unit.planned)) if unit.planned > 0 else 0.0
+        emitted = unit.running * steps_done(unit, at_s)
+        seen.output_tokens += emitted
+        seen.kv_tokens += unit.kv + emitted
+        seen.running += unit.running
+        seen.unit_busy_s += unit.busy_s + spent_s
+        seen.sequence_s += unit.sequence_s + spent_s * unit.running
+        seen.waiting += state.waiting[index].queued
+    seen.in_flight = totals.in_flight
 
 
 def sample(state: State, *, at_s: float) -> Sample:
     """What there is at ``at_s``."""
-    kv = sum(int(unit.kv) + int(unit.running) * int(steps_done(unit, at_s)) for unit in state.units)
-    return Sample(
-        counters=counters(state, at_s=at_s),
-        queued=int(state.queues.queued.sum()),
-        waiting=int(state.waiting.queued.sum() + state.parked.queued.sum()),
-        running=int(state.units.running.sum()),
-        kv_tokens=kv,
-        in_flight=int(state.totals[0].in_flight),
-    )
+    row = records(SAMPLE, count=1)
+    observe(state, float(at_s), row)
+    return Sample(*row[0].item())
 
 
 @dataclass(slots=True)
 class Recorder:
-    """A SimPy process that samples at even moments, and marks the ends of the measuring window."""
+    """SimPy processes that sample at even moments, and at the ends of the measuring window."""
 
     samples: list[Sample] = field(default_factory=list)
-    opened: Counters | None = None
-    closed: Counters | None = None
+    opened: Sample | None = None
+    closed: Sample | None = None
 
     def sampling(
         self, env: simpy.Environment, *, plane: HasState, horizon_s: float, count: int
@@ -99,9 +109,9 @@ class Recorder:
     ) -> Generator[simpy.Event, object, None]:
         """Mark the window's start and end."""
         yield env.timeout(from_s)
-        self.opened = counters(plane.state, at_s=env.now)
+        self.opened = sample(plane.state, at_s=env.now)
         yield env.timeout(horizon_s - env.now)
-        self.closed = counters(plane.state, at_s=env.now)
+        self.closed = sample(plane.state, at_s=env.now)
 
 
 class HasState:

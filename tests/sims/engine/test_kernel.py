@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 from sims.engine import kernel
@@ -40,3 +42,15 @@ def test_code_of_sources_long_gone_is_forgotten(tmp_path: Path) -> None:
     assert folders[0].exists()
     assert (tmp_path / "something else").exists()
     assert len([folder for folder in folders if folder.exists()]) == kernel.KEPT_FOLDERS + 1
+
+
+@pytest.mark.skipif(not kernel.JIT, reason="JIT is off in this run")
+def test_kernels_count_no_references_and_so_cannot_allocate() -> None:
+    """Counting them is most of the run time of a large loop; the flag that stops it belongs to numba's inside."""
+
+    def allocates(count: int) -> np.ndarray:
+        return np.zeros(count)
+
+    assert len(numba.njit(allocates)(3)) == 3
+    with pytest.raises(numba.core.errors.TypingError):
+        numba.njit(**kernel.UNCOUNTED)(allocates)(3)

@@ -36,8 +36,8 @@ def test_requests_wait_for_the_only_unit_to_come_back(aggregated: bool) -> None:
     one = config(aggregated=aggregated, decode_units=1, kv_capacity_tokens=10**6)
     found = audited(one, arrivals=poisson(requests=300, rate=30.0), failures=failures, samples=300)
     assert found.finished == 300
-    while_down = [sample for sample in found.samples if 3.1 < sample.counters.at_s < 6.9]
-    assert len({sample.counters.finished for sample in while_down}) == 1
+    while_down = [sample for sample in found.samples if 3.1 < sample.at_s < 6.9]
+    assert len({sample.finished for sample in while_down}) == 1
 
 
 SETUPS = st.fixed_dictionaries(

@@ -83,7 +83,7 @@ def test_the_pool_of_requests_grows(aggregated: bool) -> None:
 def test_a_fleet_that_keeps_up_is_steady(aggregated: bool) -> None:
     found = simulate(config(aggregated=aggregated), arrivals=poisson(rate=20.0, duration_s=300.0), warmup_s=20.0)
     assert found.is_steady
-    assert found.samples[-1].counters.at_s == pytest.approx(300.0)
+    assert found.samples[-1].at_s == pytest.approx(300.0)
 
 
 @BOTH
@@ -126,8 +126,8 @@ def test_loss_of_a_unit_shows_in_the_time_line_and_heals() -> None:
     kept, lost = (simulate(config(), arrivals=arrivals, failures=which) for which in ((), failures))
     assert lost.restarted > 10
     assert kept.restarted == 0
-    during = [sample.waiting for sample in lost.samples if 101 < sample.counters.at_s < 121]
-    usual = [sample.waiting for sample in kept.samples if 101 < sample.counters.at_s < 121]
+    during = [sample.waiting for sample in lost.samples if 101 < sample.at_s < 121]
+    usual = [sample.waiting for sample in kept.samples if 101 < sample.at_s < 121]
     assert max(during) > 2 * max(usual)
     assert lost.samples[-1].in_flight < 2 * kept.samples[-1].in_flight
 

@@ -1,0 +1,70 @@
+"""`make bench`: prints the benchmarks against their targets and writes ``build/benchmarks.json``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from sims.engine import kernel
+from tests.benchmarks import serving
+from tests.benchmarks.measure import Benchmark, interleaved
+
+OUT = Path(__file__).resolve().parents[2] / "build" / "benchmarks.json"
+RATES = (
+    Benchmark("llm_serving reference hour", serving.reference_hour, "requests/CPU-s", must=1.0, aim=2.2),
+    Benchmark("aggregated serving, 200 replicas", serving.replicas, "requests/CPU-s", must=0.6, aim=1.2),
+)
+
+
+def row(*, value: float, unit: str, must: float, aim: float, ratio: float | None = None) -> dict[str, Any]:
+    return {"ratio": ratio, "must": must, "aim": aim, "value": value, "unit": unit}
+
+
+def limits() -> dict[str, dict[str, Any]]:
+    """What is not a rate: smaller is better."""
+    first_s, later_s = serving.first_and_later_start_s()
+    return {
+        "first compile": row(value=first_s, unit="s", must=20.0, aim=10.0),
+        "start with cache": row(value=later_s, unit="s", must=2.0, aim=1.0),
+        "llm_serving scaling exponent": row(value=serving.scaling_exponent(), unit="", must=1.1, aim=1.02),
+        "llm_serving peak memory": row(value=serving.peak_bytes(), unit="bytes", must=2.0**30, aim=2.0**29),
+    }
+
+
+def line(name: str, one: dict[str, Any]) -> str:
+    """One row as people read it."""
+    value = f"{one['value']:,.0f}" if one["value"] >= 1000 else f"{one['value']:.3g}"
+    ratio = "" if one["ratio"] is None else f"ratio {one['ratio']:.2f}"
+    return f"{name:34} {value:>14} {one['unit']:15} {ratio:11} must {one['must']:<11g} aim {one['aim']:g}"
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a target that must hold does not."""
+    kernel.warm()
+    found: dict[str, dict[str, Any]] = {}
+    for one in RATES:
+        seen = interleaved(one.work)
+        found[one.name] = row(value=seen.rate_per_cpu_s, unit=one.unit, must=one.must, aim=one.aim, ratio=seen.ratio)
+        print(line(one.name, found[one.name]), flush=True)
+    for name, limit in limits().items():
+        found[name] = limit
+        print(line(name, limit), flush=True)
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    missed = [name for name, one in found.items() if not holds(one)]
+    if missed:
+        print(f"below the target that must hold: {', '.join(missed)}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+def holds(one: dict[str, Any]) -> bool:
+    """Ratios must reach their target, limits stay under theirs."""
+    if one["ratio"] is not None:
+        return bool(one["ratio"] >= one["must"])
+    return bool(one["value"] <= one["must"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
