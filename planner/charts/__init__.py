@@ -1,4 +1,4 @@
-"""Neutral figures drawn: `plotly` and `svg` for the page, `print` for the report, `table` for the twin."""
+"""Neutral figures drawn: `plotly` and `svg` for the page, `paper` for the report, `table` for the twin."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from planner.charts.scale import in_unit, outward, title_of, unit_of
 from planner.core.chart import Chart, Limit, Trace
 from planner.core.quantities import show
 
-_LIMIT_IN_SIGHT = 3.0
+_LIMIT_IN_SIGHT = 6.0  # bars are read against what they are held to, be they far below it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,14 @@ class Ledger:
         return self.figure(sum(value for value in values if value is not None))
 
 
+def by_length(chart: Chart) -> Chart:
+    """The chart with its lengths on ``y``: bars lie, so that a kind may well have called that axis x."""
+    lying = chart.form in ("bars", "stacked") and bool(chart.x.unit) and not chart.y.unit
+    return replace(chart, x=chart.y, y=chart.x) if lying else chart
+
+
 def ledger_of(chart: Chart) -> Ledger:
+    chart = by_length(chart)
     categories = tuple(dict.fromkeys(str(value) for trace in chart.traces for value in trace.x))
     unit = unit_of(chart.y, _figures(chart))
     floating = chart.form == "bars" and any(_floats(trace) for trace in chart.traces)

@@ -9,6 +9,7 @@ from planner.core.chart import Chart, Limit, Mark, Trace, Value
 from planner.core.quantities import show
 
 _MOST_BANDS = 2
+_MOST_OWN_LIMITS = 2
 
 
 def overlay(charts: Mapping[str, Chart]) -> Chart:
@@ -26,14 +27,23 @@ def overlay(charts: Mapping[str, Chart]) -> Chart:
         traces = tuple(_one_trace(label, chart, order) for order, (label, chart) in enumerate(charts.items()))
     else:
         traces = _lines(charts)
-    limits = tuple(dict.fromkeys(limit for chart in charts.values() for limit in chart.limits))
     summary = f"{first.title} {', '.join(charts)} in one picture; the table below holds the figures."
-    return replace(first, subtitle="", traces=traces, limits=_distinct(limits), marks=_marks(charts), summary=summary)
+    return replace(first, subtitle="", traces=traces, limits=_limits(charts), marks=_marks(charts), summary=summary)
 
 
-def _distinct(limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
-    """One line for each place: two designs often share an objective."""
-    return tuple({(limit.axis, limit.value): limit for limit in reversed(limits)}.values())[::-1]
+def _limits(charts: Mapping[str, Chart]) -> tuple[Limit, ...]:
+    """What all designs share is drawn once; a few that differ carry their design's letter, many would only clutter."""
+    placed = {label: {(limit.axis, limit.value): limit for limit in chart.limits} for label, chart in charts.items()}
+    first = next(iter(placed.values()))
+    shared = [limit for place, limit in first.items() if all(place in limits for limits in placed.values())]
+    places = {(limit.axis, limit.value) for limit in shared}
+    own = [
+        replace(limit, label=f"{short(label)} {limit.label}")
+        for label, limits in placed.items()
+        for place, limit in limits.items()
+        if place not in places
+    ]
+    return (*shared, *(own if len(own) <= _MOST_OWN_LIMITS else ()))
 
 
 def short(label: str) -> str:
@@ -92,7 +102,13 @@ def _segment(chart: Chart, name: str, category: Value) -> float | None:
 
 def _marks(charts: Mapping[str, Chart]) -> tuple[Mark, ...]:
     return tuple(
-        replace(mark, order=order % 6, label=f"{short(label)} {show(mark.y, chart.y.unit, shown=chart.y.shown)}")
+        replace(mark, order=order % 6, label=f"{short(label)} {_figure(chart, mark)}")
         for order, (label, chart) in enumerate(charts.items())
         for mark in chart.marks
     )
+
+
+def _figure(chart: Chart, mark: Mark) -> str:
+    """The figure at a mark, without the "/M tokens" that the axis says."""
+    text = show(mark.y, chart.y.unit, shown=chart.y.shown)
+    return text.split("/")[0] if chart.y.unit.startswith("USD/") else text

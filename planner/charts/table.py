@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from planner.charts.ledger import by_length
 from planner.charts.scale import in_unit, unit_of
 from planner.core.chart import Chart, Trace, Value
 from planner.core.quantities import NOTHING, full, show_parts
@@ -56,6 +57,7 @@ def inert(text: str) -> str:
 
 def columns(chart: Chart) -> list[Column]:
     """Join the traces over their abscissae; parts of one bar, and bars that no two traces share, become rows."""
+    chart = by_length(chart)
     y_unit = unit_of(chart.y, _figures(chart))
     categories = [str(value) for trace in chart.traces for value in trace.x]
     if chart.form == "stacked" and len(set(categories)) == 1:

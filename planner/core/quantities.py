@@ -87,7 +87,7 @@ def delta(a: float | None, b: float | None, unit: str = "") -> tuple[str, str]:
     if a is None or b is None or not (math.isfinite(a) and math.isfinite(b)):
         return NOTHING, ""
     difference = b - a
-    if math.isclose(a, b, rel_tol=1e-12):
+    if math.isclose(a, b, rel_tol=1e-6):
         return "±0", ""
     sign = MINUS if difference < 0 else "+"
     size = max(abs(a), abs(b))
@@ -140,8 +140,8 @@ def _scaled(value: float, unit: str, *, size: float) -> tuple[str, str]:
     """Write ``value`` with the prefix that suits ``size``."""
     head, *rest = unit.split("/")
     tail = "".join("/" + part for part in rest)
-    if rest and head in ("", "1"):
-        return _rate(value, tail, size=size)
+    if head in ("", "1"):
+        return _rate(value, tail, size=size) if rest else _count(value, "", size=size)
     if unit == "ratio":
         return _percent(100 * value), "%"
     if head in ("USD", "$"):
@@ -152,7 +152,7 @@ def _scaled(value: float, unit: str, *, size: float) -> tuple[str, str]:
         return _prefixed(value, "B" if head == "bytes" else head, tail, size=size)
     if rest:
         return _rate(value, unit, size=size)
-    if counts_things(head) or not head:
+    if counts_things(head):
         return _count(value, head, size=size)
     return _digits(value), unit
 

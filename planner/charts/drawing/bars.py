@@ -50,18 +50,34 @@ def _bars(ledger: Ledger, *, width: float) -> Canvas:
     scale = _scale(ledger, rows, gutter=gutter, width=width)
     if ledger.floating:
         _ticks(canvas, ledger, scale, top=top, bottom=bottom)
+    placed = _placed(ledger, rows, lanes, heights, top=top, thick=thick)
     edge = top
-    for row, lane, height in zip(rows, lanes, heights, strict=True):
+    for row, height in zip(rows, heights, strict=True):
         _row_name(canvas, row.name, gutter=gutter, middle=edge + height / 2)
-        first = edge + (height - thick * lane) / 2
-        for index, piece in enumerate(row.pieces):
-            y = first + (0 if ledger.floating else index * thick)
-            _bar(canvas, ledger, scale, piece, y=y, thick=thick - (2 if lane > 1 else 0))
         edge += height
+    for piece, y, depth in placed:
+        _bar(canvas, ledger, scale, piece, y=y, thick=depth)
     base = scale(ledger.base) if ledger.floating else scale(scale.low if ledger.log else 0.0)
     canvas.path(f"M{number(base)} {number(top - 3)}V{number(bottom)}", "axis")
     _limits(canvas, ledger.limits, scale, top=top, bottom=bottom, ledger=ledger)
+    # Figures last: a limit that runs through one must not strike it out.
+    for piece, y, depth in placed:
+        _bar_text(canvas, ledger, scale, piece, middle=y + depth / 2)
     return canvas
+
+
+def _placed(
+    ledger: Ledger, rows: Sequence[Row], lanes: Sequence[int], heights: Sequence[float], *, top: float, thick: float
+) -> list[tuple[Piece, float, float]]:
+    """Every bar with its upper edge and its thickness."""
+    found = []
+    edge = top
+    for row, lane, height in zip(rows, lanes, heights, strict=True):
+        first = edge + (height - thick * lane) / 2
+        for index, piece in enumerate(row.pieces):
+            found.append((piece, first + (0 if ledger.floating else index * thick), thick - (2 if lane > 1 else 0)))
+        edge += height
+    return found
 
 
 def _rows(ledger: Ledger) -> tuple[list[Row], list[tuple[str, int]]]:
@@ -84,7 +100,7 @@ def _rhythm(rows: Sequence[Row], *, limited: bool, floating: bool) -> tuple[floa
     if floating:
         return 18.0, 9.0
     if any(len(row.pieces) > 1 for row in rows):
-        return 15.0, 14.0
+        return (12.5, 10.0) if sum(len(row.pieces) for row in rows) > 15 else (15.0, 14.0)
     if len(rows) <= 3 and limited:
         return 26.0, 16.0
     return (20.0, 10.0) if len(rows) <= 8 else (17.0, 8.0)
@@ -110,21 +126,30 @@ def _scale(ledger: Ledger, rows: Sequence[Row], *, gutter: float, width: float) 
 
 def _bar(canvas: Canvas, ledger: Ledger, scale: Scale, piece: Piece, *, y: float, thick: float) -> None:
     if not piece.present:
-        canvas.text(scale.start + 6, y + thick / 2 + 4.5, "—", kind="b")
+        return
+    left, right = _ends(ledger, scale, piece)
+    canvas.rect(left, y, right - left, thick, f"{'hl' if piece.idle else 'fl'} {hue(piece.order)}")
+    if piece.low is not None and piece.high is not None:
+        canvas.path(f"M{number(scale(piece.low))} {number(y + thick / 2)}H{number(scale(piece.high))}", "axis")
+
+
+def _ends(ledger: Ledger, scale: Scale, piece: Piece) -> tuple[float, float]:
+    start = scale(max(piece.start, scale.low) if ledger.log else piece.start)
+    return min(start, scale(piece.end)), max(start, scale(piece.end))
+
+
+def _bar_text(canvas: Canvas, ledger: Ledger, scale: Scale, piece: Piece, *, middle: float) -> None:
+    y = middle + 4.5
+    if not piece.present:
+        canvas.text(scale.start + 6, y, "—", kind="b")
         return
     if ledger.floating and piece.start == piece.end:
         return
-    left, right = sorted((scale(max(piece.start, scale.low) if ledger.log else piece.start), scale(piece.end)))
-    canvas.rect(left, y, right - left, thick, f"{'hl' if piece.idle else 'fl'} {hue(piece.order)}")
+    left, right = _ends(ledger, scale, piece)
     if piece.low is not None and piece.high is not None:
-        middle = number(y + thick / 2)
-        canvas.path(f"M{number(scale(piece.low))} {middle}H{number(scale(piece.high))}", "axis")
         right = max(right, scale(piece.high))
-    leftwards = piece.end < piece.start
-    x, anchor = (left - 5, "end") if leftwards else (right + 6, "start")
-    canvas.text(
-        x, y + thick / 2 + 4.5, ledger.text(piece), anchor=anchor, kind="i halo" if ledger.floating else "b halo"
-    )
+    x, anchor = (left - 5, "end") if piece.end < piece.start else (right + 6, "start")
+    canvas.text(x, y, ledger.text(piece), anchor=anchor, kind="i halo" if ledger.floating else "b halo")
 
 
 def _ticks(canvas: Canvas, ledger: Ledger, scale: Scale, *, top: float, bottom: float) -> None:

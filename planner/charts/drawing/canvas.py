@@ -72,7 +72,7 @@ class Canvas:
         self.parts.append(start + (inside + close if inside else "/>"))
 
     def svg(self, *, label: str, kind: str) -> str:
-        # No xmlns: inline in HTML it says nothing; a file of its own gets it from `planner.charts.print`.
+        # No xmlns: inline in HTML it says nothing; a file of its own gets it from `planner.charts.paper`.
         said = f'role="img" aria-label="{escape(label)}"' if label else 'aria-hidden="true"'
         box = f"0 0 {number(self.width)} {number(self.height)}"
         return f'<svg class="{kind}" viewBox="{box}" {said}>{"".join(self.parts)}</svg>'

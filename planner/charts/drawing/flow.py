@@ -272,7 +272,7 @@ def _flow_label(
 ) -> None:
     if not flow.label:
         return
-    lines = wrap(flow.label, room, lines=3)
+    lines = wrap(flow.label, room, lines=4)
     widest = max(lines, key=text_width)
     (ax, ay), (bx, by) = _longest(route)
     middle_x, middle_y = (ax + bx) / 2, (ay + by) / 2

@@ -13,7 +13,7 @@ from planner.charts.scale import Scale, tick_texts
 from planner.core.chart import Chart, Limit, Mark
 
 _TOP = 22.0
-_TICK_EVERY = 76  # units of the picture between two ticks of the x axis
+_TICK_EVERY = 64  # units of the picture between two ticks of the x axis
 _LEGEND_ROW = 18.0
 
 

@@ -1,0 +1,90 @@
+"""Reports as CSV: every figure with every digit, its unit in a column of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from planner.charts.table import inert
+from planner.core.quantities import full
+
+_HEAD = ("section", "group", "name", "label", "value", "unit", "low", "high", "objective", "basis", "source")
+
+
+def design_csv(view: Mapping[str, Any]) -> str:
+    """Return inputs and metrics of a design, one a row."""
+    return _written([_HEAD, *_inputs(view["inputs"]["groups"]), *_metrics(view["metrics"])])
+
+
+def comparison_csv(view: Mapping[str, Any]) -> str:
+    """Return inputs and metrics of a comparison, one a row and a column for each design."""
+    names = [f"{item['label']} {item['name']}" for item in view["items"]]
+    rows: list[Sequence[Any]] = [("section", "group", "name", "label", "unit", *names)]
+    for section in ("differing", "equal"):
+        for row in view["inputs"][section]:
+            values = [_value(cell["value"]) if cell else "" for cell in row["cells"]]
+            rows.append(("input", row["group"], row["name"], row["label"], _unit(row), *values))
+    for group in view["metrics"]:
+        for row in group["rows"]:
+            values = [_value(cell["value"]) if cell else "" for cell in row["cells"]]
+            rows.append(("metric", group["name"], row["name"], row["label"], row["unit"], *values))
+    return _written(rows)
+
+
+def _unit(row: Mapping[str, Any]) -> str:
+    return str(row.get("unit", ""))
+
+
+def _inputs(groups: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Any]]:
+    for group in groups:
+        for field in group["fields"]:
+            value, unit, source = _value(field["value"]), field.get("unit", ""), field.get("source", "")
+            yield ("input", group["name"], field["name"], field["label"], value, unit, "", "", "", "", source)
+
+
+def _metrics(groups: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Any]]:
+    for group in groups:
+        for row in group["rows"]:
+            figures = [_value(row.get(name)) for name in ("value", "low", "high", "objective")]
+            value, low, high, objective = figures
+            basis = row.get("basis", "")
+            yield (
+                "metric",
+                group["name"],
+                row["name"],
+                row["label"],
+                value,
+                row["unit"],
+                low,
+                high,
+                objective,
+                basis,
+                "",
+            )
+
+
+def _value(value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return full(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _written(rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    sheet = csv.writer(out, lineterminator="\r\n")
+    sheet.writerows([[_cell(cell) for cell in row] for row in rows])
+    return out.getvalue()
+
+
+def _cell(cell: Any) -> str:
+    """A text that a spreadsheet would take for a formula is kept a text; a negative number stays a number."""
+    text = str(cell)
+    try:
+        float(text)
+    except ValueError:
+        return inert(text)
+    return text
