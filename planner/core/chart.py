@@ -65,7 +65,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """``name`` is unique within a page and names the CSV; ``title`` asks, ``subtitle`` reads, ``summary`` is the aria-label."""
+    """``name`` is unique within a page and names the CSV; ``title`` asks, ``subtitle`` reads.
+
+    ``summary`` is what a screen reader says of the picture.
+    """
 
     name: str
     title: str

@@ -56,7 +56,14 @@ def quantity(
 
 
 def choice(
-    default: Any, *, label: str, group: str, labels: Mapping[str, str], help: str = "", empty: str = "", advanced: bool = False
+    default: Any,
+    *,
+    label: str,
+    group: str,
+    labels: Mapping[str, str],
+    help: str = "",
+    empty: str = "",
+    advanced: bool = False,
 ) -> Any:
     """A choice of a ``Literal``-typed (or bool) field; ``labels`` maps each value to its words."""
     extra = {"labels": dict(labels), "empty": empty, "advanced": advanced or None}

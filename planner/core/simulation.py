@@ -57,7 +57,9 @@ class Cancelled(Exception):
 class Hooks(Protocol):
     """How a run speaks to whoever waits for it; called between slices, at least every half second."""
 
-    def progress(self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None) -> None:
+    def progress(
+        self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
+    ) -> None:
         """Tell how far the run is (0..1)."""
 
     def cancelled(self) -> bool:
@@ -82,12 +84,16 @@ class OptionDef:
 class Simulator:
     """``run(spec, catalog, request, hooks) -> Result``; raises `Cancelled`, or ValueError on bad options.
 
+    ``expected(spec, catalog, request) -> Result`` is the estimate of this design at the load that the run brings (a
+    trace has a rate and lengths of its own); without it the design's own estimate stands beside the result.
+
     ``charts(spec, estimate, simulated)`` draws the result beside the estimate. The metric names of the result
     that also exist in the estimate are the ones shown side by side.
     """
 
     run: Callable[[Any, Catalog, SimulationRequest, Hooks], Result]
     charts: Callable[[Any, Result, Result], Sequence[Chart]]
+    expected: Callable[[Any, Catalog, SimulationRequest], Result] | None = None
     options: tuple[OptionDef, ...] = ()
     default_duration_s: float = 600.0
     max_requests: int = 20_000_000

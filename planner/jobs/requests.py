@@ -14,7 +14,8 @@ from planner.accounts.models import Team
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.core.kind import DesignKind
-from planner.core.simulation import OptionDef, Simulator
+from planner.core.result import Result
+from planner.core.simulation import OptionDef, SimulationRequest, Simulator
 from planner.designs import estimation
 from planner.designs.estimation import Estimate
 from planner.designs.serial import metric_json, plain
@@ -42,9 +43,7 @@ def simulation_request(
     simulator = simulator_of(estimate.kind)
     if workload is None and duration_s is None and requests is None:
         duration_s = simulator.default_duration_s
-    return {
-        "kind": estimate.kind.slug,
-        "spec": estimate.spec_json,
+    asked = {
         "seed": _whole(seed, field="seed", lowest=0, highest=LARGEST_SEED),
         "duration_s": _duration(duration_s),
         "requests": None
@@ -52,9 +51,38 @@ def simulation_request(
         else _whole(requests, field="requests", lowest=1, highest=simulator.max_requests),
         "workload": workload_request(workload),
         "options": checked_options(simulator.options, given=options),
-        "made_by": estimation.made_by(estimate.kind, catalog=estimate.catalog),
-        "estimate": {name: metric_json(metric) for name, metric in estimate.result.metrics.items()},
     }
+    beside = expected(estimate, request=run_request(asked, workload=workload))
+    return {
+        "kind": estimate.kind.slug,
+        "spec": estimate.spec_json,
+        **asked,
+        "made_by": estimation.made_by(estimate.kind, catalog=estimate.catalog),
+        "estimate": {name: metric_json(metric) for name, metric in beside.metrics.items()},
+    }
+
+
+def run_request(asked: Mapping[str, Any], *, workload: Workload | None) -> SimulationRequest:
+    """A checked request as the simulator takes it, with the requests of its trace."""
+    return SimulationRequest(
+        seed=asked["seed"],
+        duration_s=asked["duration_s"],
+        requests=asked["requests"],
+        workload=None if workload is None else catalog_selectors.workload_columns(workload),
+        options=asked["options"],
+    )
+
+
+def expected(estimate: Estimate, *, request: SimulationRequest) -> Result:
+    """The estimate to hold a run against: at the load that it brings, where the kind can say so."""
+    simulator = simulator_of(estimate.kind)
+    if simulator.expected is None:
+        return estimate.result
+    try:
+        return simulator.expected(estimate.spec, estimate.catalog, request)
+    except ValueError as problem:
+        field, _colon, message = str(problem).partition(": ")
+        raise InvalidField(field=field.replace(".", "/"), message=f"{message[:1].upper()}{message[1:]}.") from None
 
 
 def simulation_key(request: Mapping[str, Any]) -> str:

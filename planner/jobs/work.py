@@ -9,15 +9,15 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from planner.catalog import selectors as catalog_selectors
-from planner.catalog.models import Workload as Stored
+from planner.catalog.models import Workload
 from planner.charts import codec
-from planner.core.simulation import Hooks, SimulationRequest, Workload
+from planner.core.simulation import Hooks
 from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
 from planner.jobs.models import Job, Purpose
-from planner.jobs.requests import simulator_of
+from planner.jobs.requests import expected, run_request, simulator_of
 
 
 def do(job: Job, *, hooks: Hooks) -> dict[str, Any]:
@@ -26,21 +26,16 @@ def do(job: Job, *, hooks: Hooks) -> dict[str, Any]:
 
 
 def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
-    """Run the kind's simulator on the stored request; the estimate of the same spec is kept beside the result."""
+    """Run the kind's simulator on the stored request; the estimate of the same load is kept beside the result."""
     request = job.request
     estimate = estimation.estimate(kind=request["kind"], spec=request["spec"], team=job.team)
     simulator = simulator_of(estimate.kind)
-    asked = SimulationRequest(
-        seed=request["seed"],
-        duration_s=request["duration_s"],
-        requests=request["requests"],
-        workload=_workload(job),
-        options=request["options"],
-    )
+    asked = run_request(request, workload=_workload(job))
+    beside = expected(estimate, request=asked)
     counted = _Counted(hooks)
     found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
     simulated = Estimate(kind=estimate.kind, spec=estimate.spec, result=found, catalog=estimate.catalog)
-    charts = simulator.charts(estimate.spec, estimate.result, found)
+    charts = simulator.charts(estimate.spec, beside, found)
     made_by = estimation.made_by(estimate.kind, catalog=estimate.catalog)
     return {
         "result": {
@@ -49,7 +44,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
             **serial.result_json(found),
             "answer": snapshot.answer_view(simulated),
             "charts": [codec.to_dict(chart) for chart in charts],
-            "estimate": serial.result_json(estimate.result),
+            "estimate": serial.result_json(beside),
             "provenance": {**serial.plain(found.provenance), **made_by, **_how(request)},
         },
         "simulated_s": counted.simulated_s,
@@ -110,11 +105,9 @@ def _workload(job: Job) -> Workload | None:
     if wanted is None:
         return None
     try:
-        row = catalog_selectors.workload(wanted["id"], team=job.team)
-    except (LookupError, Stored.DoesNotExist):
+        return catalog_selectors.workload(wanted["id"], team=job.team)
+    except LookupError:
         raise InvalidField(field="workload", message=_("The workload has been deleted.")) from None
-    columns: Workload = catalog_selectors.workload_columns(row)
-    return columns
 
 
 def _how(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -144,13 +146,21 @@ def test_asking_twice_while_waiting_gives_the_same_job(start, queue):
     assert start(user=None).id != queue[0]
 
 
+def trace(tokens: int) -> bytes:
+    """Three requests of a trace as they are stored."""
+    lengths = np.full(3, tokens)
+    stored = io.BytesIO()
+    np.savez_compressed(stored, arrival_s=np.arange(3.0), input_tokens=lengths, output_tokens=lengths)
+    return stored.getvalue()
+
+
 def test_the_trace_is_part_of_the_key(start, team, monkeypatch):
     one, two = (
-        Workload.objects.create(slug=name, name=name, form="trace", team=team, columns=name.encode())
-        for name in ("a", "b")
+        Workload.objects.create(slug=name, name=name, form="trace", team=team, columns=trace(tokens))
+        for name, tokens in (("a", 10), ("b", 20))
     )
     keys = {start(workload=one).key, start(workload=two).key, start().key}
-    Workload.objects.filter(id=one.id).update(columns=b"changed")
+    Workload.objects.filter(id=one.id).update(columns=trace(30))
     one.refresh_from_db()
     assert len(keys | {start(workload=one).key}) == 4
 

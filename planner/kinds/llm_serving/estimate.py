@@ -24,7 +24,12 @@ FACTS = (
 
 def estimate(spec: LlmServingSpec, catalog: Catalog) -> Result:
     """Size the fleet for its peak, check memory, links and latency, and say what binds."""
-    made = plan(spec, catalog=catalog)
+    return answer(plan(spec, catalog=catalog), catalog=catalog)
+
+
+def answer(made: Plan, *, catalog: Catalog) -> Result:
+    """A worked design as the surfaces take it."""
+    spec = made.spec
     return Result(
         metrics=metrics(made),
         answer=Answer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.formulas import cost, reliability, sizing
 from planner.kinds.llm_serving.physics import Physics
@@ -116,6 +116,13 @@ def fleet_for(spec: LlmServingSpec, *, physics: Physics, rps: float) -> Fleet:
         price=decode_price,
     )
     return Fleet(prefill=prefill, decode=decode, prefill_share=prefill_need / pooled if shared and pooled else 0.0)
+
+
+def with_units_of(bought: Fleet, *, need: Fleet) -> Fleet:
+    """The units that were bought, under the load another fleet was sized for."""
+    pools = ((bought.prefill, need.prefill), (bought.decode, need.decode))
+    prefill, decode = (replace(pool, needed_gpus=load.needed_gpus) for pool, load in pools)
+    return Fleet(prefill=prefill, decode=decode, prefill_share=need.prefill_share)
 
 
 def needs(spec: LlmServingSpec, *, physics: Physics, rps: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import cost, power, reliability, sizing
 from planner.kinds.llm_serving import latency
-from planner.kinds.llm_serving.fleet import Fleet, Role, fleet_for, rate_within_headroom
+from planner.kinds.llm_serving.fleet import Fleet, Role, fleet_for, rate_within_headroom, with_units_of
 from planner.kinds.llm_serving.physics import Physics, derived_kv_bytes_per_token, physics
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
@@ -165,10 +165,12 @@ class Plan:
         return max(0.0, self.physics.decode_memory.kv_pool_bytes) / per_token
 
 
-def plan(spec: LlmServingSpec, *, catalog: Catalog) -> Plan:
-    """Work the design out at its peak."""
+def plan(spec: LlmServingSpec, *, catalog: Catalog, bought: Fleet | None = None) -> Plan:
+    """Work the design out at its peak; with ``bought``, on that fleet instead of one sized for the peak."""
     facts = physics(spec, catalog=catalog)
     fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
+    if bought is not None:
+        fleet = with_units_of(bought, need=fleet)
     derived = facts.derived
     spread = facts.spread
     decode = latency.decode_at(spec, physics=facts, fleet=fleet, rps=spec.peak_rps)

@@ -13,6 +13,7 @@ from planner.core.catalog import Catalog
 from planner.core.result import Result
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
+from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
@@ -203,6 +204,7 @@ def warm() -> None:
 SIMULATOR = Simulator(
     run=run,
     charts=charts,
+    expected=expected,
     options=OPTIONS,
     default_duration_s=DEFAULT_DURATION_S,
     max_requests=MAX_REQUESTS,

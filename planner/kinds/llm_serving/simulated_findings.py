@@ -92,7 +92,7 @@ def unreliable(intervals: Mapping[str, Interval | None]) -> Sequence[Finding]:
 
 
 def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
-    """The trace is not what the design was sized for, so the estimate beside it answers another question."""
+    """The trace is not what the design was sized for: says so, and what the estimate beside it is of."""
     trace, spec = run.request.workload, run.spec
     if trace is None or not outcome.arrived:
         return []
@@ -104,7 +104,9 @@ def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
         f"{show(rate, 'req/s')} of {prompt:,.0f} input and {answer:,.0f} output tokens"
         for rate, prompt, answer in (came, sized)
     )
-    text = f"The run brought {brought} on average; the design, and the estimate beside it, are for {asked}."
+    text = (
+        f"The run brought {brought} on average; the fleet was sized for {asked}. The estimate beside it is of the run."
+    )
     return [Finding("workload_differs", "info", text)]
 
 
