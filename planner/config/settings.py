@@ -122,6 +122,7 @@ AXES_COOLOFF_TIME = 0.25
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
+AXES_LOCKOUT_CALLABLE = "planner.web.views.sign_in.locked_out"
 
 BROKER_URL = env.str("BROKER_URL", default="redis://127.0.0.1:6379/0")
 CACHES = {

@@ -162,7 +162,7 @@ def number_text(value: float, *, unit: str, shown: str, commas: bool = True) -> 
     return f"{digits}.{decimals}" if decimals else digits
 
 
-class NotRead(ValueError):  # noqa: N818 - an outcome the reader is told about
+class NotRead(ValueError):
     """What was typed does not give a value of the field; the message is for the reader."""
 
 

@@ -31,6 +31,11 @@ def sources(kind: DesignKind, *, team: Team) -> list[tuple[Workload, dict[str, f
     return [(row, change) for row, change in found if change]
 
 
+def has_workload(kind: DesignKind) -> bool:
+    """Whether a design of this kind says what arrives, so that it can be kept for others."""
+    return any(name in kind.spec.model_fields for name in WORKLOAD_FIELDS)
+
+
 def change_from(kind: DesignKind, *, chosen: str, team: Team) -> dict[str, float]:
     """What a workload would write into the form; nothing for one that does not exist."""
     try:

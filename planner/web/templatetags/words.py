@@ -33,8 +33,9 @@ def as_json(value: Any) -> str:
 @register.filter
 def figure_words(row: dict[str, Any]) -> str:
     """A figure under its label: with its unit, unless the label has just said it ("Nodes 68")."""
-    said = row["unit_text"].lower().rstrip("s") in row["label"].lower()
-    return str(row["text"] if said and row["unit_text"] else row["shown"])
+    unit = row["unit_text"].lower().removesuffix("s")
+    said = len(unit) > 2 and unit in row["label"].lower()
+    return str(row["text"] if said else row["shown"])
 
 
 @register.filter

@@ -104,6 +104,7 @@ def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
         "since": draft.since,
         "editable": allows(request.role, "editor"),
         "sources": workload_source.sources(origin.kind, team=request.team),
+        "keeps_workload": workload_source.has_workload(origin.kind),
         "traces": [row for row in catalogs.workloads(request.team) if row.form == row.Form.TRACE],
         "shares": _shares(request, saved) if saved else [],
         "share_days": SHARE_DAYS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest, HttpResponse
@@ -45,6 +47,15 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return render(request, "accounts/spent_link.html", {"local": settings.LOCAL_MODE}, status=410)
     return _welcome(request, user)
+
+
+def locked_out(request: HttpRequest, _refused: HttpResponse, credentials: Any = None) -> HttpResponse:
+    """Too many wrong passwords: the form again, with how long to wait; `AXES_LOCKOUT_CALLABLE`."""
+    wait_min = round(settings.AXES_COOLOFF_TIME * 60)
+    error = _("Too many wrong passwords for this name. Wait %(minutes)d minutes and try again.") % {"minutes": wait_min}
+    response = _form(request, error=error, username=(credentials or {}).get("username", ""), status=429)
+    response["Retry-After"] = str(wait_min * 60)
+    return response
 
 
 @require_POST
