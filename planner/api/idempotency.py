@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from django.core.cache import cache
+from django.http.request import RawPostDataException
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,7 +37,21 @@ def _slot(request: Request, key: str) -> str:
 
 def _body_digest(request: Request) -> str:
     """Read before anything parses the stream: the body is kept for the parser."""
-    return hashlib.sha256(request._request.body).hexdigest()  # noqa: SLF001
+    try:
+        return hashlib.sha256(request._request.body).hexdigest()  # noqa: SLF001
+    except RawPostDataException:
+        return _form_digest(request)
+
+
+def _form_digest(request: Request) -> str:
+    """Of a form that the browser's CSRF check has read already."""
+    digest = hashlib.sha256(dumps(sorted(request.POST.items())).encode())
+    for name, file in sorted(request.FILES.items()):
+        digest.update(name.encode())
+        for chunk in file.chunks():
+            digest.update(chunk)
+        file.seek(0)
+    return digest.hexdigest()
 
 
 def _again(kept: str, *, digest: str) -> Response:
