@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.web.views import compare, jobs
+from planner.web.views import api_guide, catalog, catalog_own, compare, jobs, methods, shared, workloads
 
 urlpatterns: list[URLPattern] = [
     path("compare/", compare.compare, name="compare"),
@@ -28,4 +28,23 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<uuid:job_id>/again/", jobs.job_retry, name="job-retry"),
     path("jobs/<uuid:job_id>/document/", jobs.job_document, name="job-document"),
     path("jobs/<uuid:job_id>/result.<str:form>", jobs.job_export, name="job-export"),
+    path("catalog/", catalog.catalog, name="catalog"),
+    path("catalog/add/gpu/", catalog_own.gpu_add, name="catalog-add-gpu"),
+    path("catalog/add/llm/", catalog_own.llm_add, name="catalog-add-llm"),
+    path("catalog/<slug:table>/", catalog.table, name="catalog-table"),
+    path("catalog/<slug:table>/<str:slug>/", catalog.entry, name="catalog-entry"),
+    path("catalog/gpus/<str:slug>/edit/", catalog_own.gpu_edit, name="catalog-edit-gpu"),
+    path("catalog/<slug:table>/<str:slug>/delete/", catalog_own.entry_delete, name="catalog-delete"),
+    path("workloads/", workloads.workloads, name="workloads"),
+    path("workloads/new/trace/", workloads.trace_add, name="workload-import"),
+    path("workloads/new/profile/", workloads.profile_add, name="workload-profile"),
+    path("workloads/<str:slug>/", workloads.workload, name="workload"),
+    path("workloads/<str:slug>/delete/", workloads.workload_delete, name="workload-delete"),
+    path("s/<str:token>/", shared.shared, name="shared"),
+    path("s/<str:token>/report.pdf", shared.shared_pdf, name="shared-pdf"),
+    path("s/<str:token>/figures.csv", shared.shared_csv, name="shared-csv"),
+    path("s/<str:token>/open/", shared.shared_open, name="shared-open"),
+    path("methods/", methods.methods, name="methods"),
+    path("methods/<slug:kind>/", methods.method, name="methods"),
+    path("api-guide/", api_guide.guide, name="api-guide"),
 ]

@@ -1,0 +1,267 @@
+"""What the page of a catalog entry shows: every figure with its unit, source, date and whether it is a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from planner import kinds
+from planner.catalog import selectors
+from planner.catalog.models import Entry
+from planner.core import quantities
+from planner.core.catalog import Catalog, Gpu, Llm, Price
+
+TABLES = {
+    "gpus": (gettext_lazy("GPUs"), gettext_lazy("Memory, compute, links, power, and what an hour costs.")),
+    "llms": (gettext_lazy("LLMs"), gettext_lazy("Architectures, and what follows from them: parameters, weights, KV.")),
+    "links": (gettext_lazy("Links"), gettext_lazy("Bandwidth one way and latency, by scope.")),
+    "engines": (gettext_lazy("Engines"), gettext_lazy("Defaults and memory conventions, by version.")),
+    "prices": (gettext_lazy("Prices"), gettext_lazy("What providers ask for a GPU-hour, by commitment.")),
+}
+"""Name and content of each table, in the order of the page."""
+
+GPU_FIGURES = (
+    (gettext_lazy("Memory"), ("memory_bytes", "visible_memory_bytes", "memory_bytes_per_s")),
+    (
+        gettext_lazy("Compute, dense"),
+        ("bf16_flops_per_s", "fp8_flops_per_s", "fp4_flops_per_s", "int8_ops_per_s"),
+    ),
+    (
+        gettext_lazy("Links, one way"),
+        ("scaleup_bytes_per_s", "scaleup_gpus", "nic_bytes_per_s", "pcie_bytes_per_s"),
+    ),
+    (gettext_lazy("Power"), ("tdp_w",)),
+)
+LABELS = {
+    "memory_bytes": gettext_lazy("Marketed"),
+    "visible_memory_bytes": gettext_lazy("Visible to the runtime"),
+    "memory_bytes_per_s": gettext_lazy("Bandwidth"),
+    "bf16_flops_per_s": "BF16",
+    "fp8_flops_per_s": "FP8",
+    "fp4_flops_per_s": "FP4",
+    "int8_ops_per_s": "INT8",
+    "scaleup_bytes_per_s": gettext_lazy("Scale-up link, a GPU"),
+    "scaleup_gpus": gettext_lazy("Scale-up domain"),
+    "nic_bytes_per_s": gettext_lazy("NIC, a GPU"),
+    "pcie_bytes_per_s": "PCIe",
+    "tdp_w": "TDP",
+    "bandwidth_bytes_per_s": gettext_lazy("Bandwidth, one way"),
+    "latency_s": gettext_lazy("Latency"),
+    "params": gettext_lazy("Parameters"),
+    "active_params": gettext_lazy("Active parameters"),
+    "price": gettext_lazy("Price"),
+    "layers": gettext_lazy("Layers"),
+    "hidden": gettext_lazy("Hidden width"),
+    "heads": gettext_lazy("Query heads"),
+    "kv_heads": gettext_lazy("KV heads"),
+    "head_dim": gettext_lazy("Head width"),
+    "intermediate": gettext_lazy("MLP width"),
+    "vocab": gettext_lazy("Vocabulary"),
+    "tied_embeddings": gettext_lazy("Tied embeddings"),
+    "max_context_tokens": gettext_lazy("Longest context"),
+    "mtp_layers": gettext_lazy("Draft (MTP) layers"),
+    "gated_attention": gettext_lazy("Gated attention"),
+    "sparse_top_k": gettext_lazy("Tokens a sparse indexer keeps"),
+    "moe": gettext_lazy("Experts"),
+    "mla": gettext_lazy("Latent attention (MLA)"),
+    "sliding": gettext_lazy("Sliding window"),
+    "linear": gettext_lazy("Recurrent layers"),
+}
+SHOWN = {
+    "memory_bytes": "GB",
+    "visible_memory_bytes": "GiB",
+    "memory_bytes_per_s": "GB/s",
+    "bf16_flops_per_s": "TFLOP/s",
+    "fp8_flops_per_s": "TFLOP/s",
+    "fp4_flops_per_s": "TFLOP/s",
+    "int8_ops_per_s": "TOP/s",
+    "scaleup_bytes_per_s": "GB/s",
+    "nic_bytes_per_s": "GB/s",
+    "pcie_bytes_per_s": "GB/s",
+    "bandwidth_bytes_per_s": "GB/s",
+}
+"""Units that stay the same down a column; other figures take the prefix of their size."""
+
+Row = dict[str, Any]
+
+
+def label_of(name: str) -> str:
+    """The words of a key; of one that has none, the key itself."""
+    return str(LABELS.get(name, name.replace("_", " ")))
+
+
+def figure_row(name: str, *, figure: Mapping[str, Any], label: str = "") -> Row:
+    """A figure of a file as a row: as read, in full, and where it comes from."""
+    value, unit = figure["value"], figure["unit"]
+    text, unit_text = quantities.show_parts(value, unit, shown=SHOWN.get(name, ""))
+    return {
+        "label": label or label_of(name),
+        "text": text,
+        "unit_text": unit_text.lstrip("/") if text.startswith("$") else unit_text,
+        "full": f"{quantities.full(value)} {unit}",
+        "source": figure["source"],
+        "as_of": figure["as_of"],
+        "note": figure.get("note", ""),
+        "is_estimate": figure["source"].startswith("estimate:"),
+    }
+
+
+def figure_groups(entry: Entry) -> list[dict[str, Any]]:
+    """The figures of an entry by group, in reading order."""
+    groups = {
+        "gpus": _gpu_groups,
+        "llms": _llm_groups,
+        "links": _link_groups,
+        "engines": _engine_groups,
+        "prices": _price_groups,
+    }[entry.table](entry.payload)
+    return [{"name": name, "rows": rows} for name, rows in groups if rows]
+
+
+def ridge_points(gpu: Gpu) -> list[Row]:
+    """Peak over bandwidth, by format: the arithmetic a byte read must carry before compute binds."""
+    if not gpu.has("memory_bytes_per_s"):
+        return []
+    bandwidth = gpu.figure("memory_bytes_per_s")
+    rows = []
+    for name in ("bf16_flops_per_s", "fp8_flops_per_s", "fp4_flops_per_s"):
+        if gpu.has(name):
+            ridge, peak = gpu.figure(name) / bandwidth, quantities.show(gpu.figure(name), "FLOP/s", shown=SHOWN[name])
+            working = f"{peak} ÷ {quantities.show(bandwidth, 'bytes/s', shown='GB/s')}"
+            rows.append({"label": label_of(name), "value": ridge, "text": f"{ridge:,.0f}", "working": working})
+    return rows
+
+
+def prices_of(gpu: str, *, catalog: Catalog) -> list[Price]:
+    """What is asked for a GPU, cheapest first."""
+    return sorted((price for price in catalog.prices() if price.gpu == gpu), key=lambda price: price.usd_per_h)
+
+
+def llm_sheet(llm: Llm, *, catalog: Catalog) -> dict[str, Any]:
+    """What follows from an architecture, as rows."""
+    facts = selectors.llm_facts(llm, catalog)
+    total = facts["parameters"]["total"]
+    parts = facts["parameters_by_part"]
+    return {
+        "facts": facts,
+        "parameters": [(label_of(name), _count(value), value) for name, value in facts["parameters"].items()],
+        "parts": [(label_of(name), _count(value), f"{100 * value / total:.1f} %") for name, value in parts.items()],
+        "difference": facts["published_difference"],
+        "weights": [
+            (dtype, quantities.show(size, "bytes"), quantities.full(size), dtype == llm.native_dtype)
+            for dtype, size in facts["weight_bytes"].items()
+        ],
+        "kv": [
+            (dtype, quantities.show(size, "bytes/token"), quantities.full(size))
+            for dtype, size in facts["kv_bytes_per_token"].items()
+        ],
+        "state": quantities.show(facts["state_bytes_per_request"], "bytes") if facts["state_bytes_per_request"] else "",
+        "split": facts["kv_split_by_tensor_parallel"],
+        "gpus": [(catalog.gpu(slug), count) for slug, count in facts.get("gpus_to_hold_weights", {}).items()],
+    }
+
+
+def uses(table: str, slug: str) -> list[tuple[str, str]]:
+    """Kinds that have a field for this table: label, and the address of a new design with it chosen."""
+    found = []
+    for kind in kinds.all_kinds().values():
+        fields = kind.spec.model_fields.items()
+        name = next((name for name, field in fields if _extra(field).get("catalog") == table), None)
+        if name:
+            found.append((kind.label, new_design(kind.slug, change={name: slug})))
+    return found
+
+
+def new_design(kind: str, *, change: Mapping[str, Any]) -> str:
+    """The address of a new design of a kind with these inputs set."""
+    return f"{reverse('web:new-kind', args=[kind])}?{urlencode({'set': json.dumps(change)})}"
+
+
+def _extra(field: Any) -> Mapping[str, Any]:
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, Mapping) else {}
+
+
+def _count(value: float) -> str:
+    return quantities.show(value, "parameters")
+
+
+def _gpu_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    figures = payload["figures"]
+    for name, members in GPU_FIGURES:
+        yield str(name), [figure_row(each, figure=figures[each]) for each in members if figures.get(each)]
+
+
+def _link_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    yield "", [figure_row(name, figure=figure) for name, figure in payload["figures"].items()]
+
+
+def _price_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    yield "", [figure_row("price", figure=payload["price"])]
+
+
+def _llm_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    shape = payload["architecture"]
+    made = {"source": shape["source"], "as_of": shape["as_of"], "note": "", "is_estimate": False, "unit_text": ""}
+    rows = [{"label": label_of(name), **_plain(value), **made} for name, value in _in_order(shape) if value]
+    yield str(_("Architecture")), rows
+    published = payload.get("published") or {}
+    yield str(_("Published")), [figure_row(name, figure=figure) for name, figure in published.items() if figure]
+
+
+def _in_order(shape: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Keys in the order of the labels: JSONB keeps none."""
+    yield from ((name, shape[name]) for name in LABELS if name in shape)
+
+
+def _plain(value: Any) -> dict[str, str]:
+    """A whole number, a flag, or the numbers of a part."""
+    if isinstance(value, bool):
+        return {"text": _("yes") if value else _("no"), "full": ""}
+    if isinstance(value, Mapping):
+        words = ", ".join(f"{label_of(name).lower()} {part:,}" for name, part in value.items() if part)
+        return {"text": words, "full": ""}
+    return {"text": f"{value:,}", "full": str(value)}
+
+
+def _engine_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    yield from _settings(payload["settings"], name=_("Settings"))
+
+
+def _settings(settings: Mapping[str, Any], *, name: str) -> Iterator[tuple[str, list[Row]]]:
+    """Nested settings, each table as a group of its own."""
+    rows, tables = [], []
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and "value" in value:
+            rows.append(figure_row(key, figure=value))
+        elif isinstance(value, Mapping):
+            tables.append((label_of(key), value))
+        elif _is_tables(value):
+            tables += [(_table_name(key, part), part) for part in value]
+        else:
+            rows.append({"label": label_of(key), **_words(value)})
+    yield name, rows
+    for title, table in tables:
+        yield from _settings(table, name=title)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, Mapping) for part in value)
+
+
+def _table_name(key: str, part: Mapping[str, Any]) -> str:
+    """A table of a list by what it applies from: "versions since 0.8"."""
+    first = next((f"{label_of(name)} {value}" for name, value in part.items() if isinstance(value, str)), "")
+    return f"{label_of(key)} {first}".strip()
+
+
+def _words(value: Any) -> dict[str, str]:
+    texts: Sequence[Any] = value if isinstance(value, list) else [value]
+    words = [(_("yes") if each else _("no")) if isinstance(each, bool) else str(each) for each in texts]
+    return {"text": ", ".join(words), "full": "", "source": "", "as_of": "", "note": "", "unit_text": ""}

@@ -1,0 +1,50 @@
+"""How the figures are made: the METHOD.md of each kind."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+from markdown_it import MarkdownIt
+
+from planner import kinds
+from planner.web.security import TeamRequest, member_required
+
+
+@require_safe
+@member_required
+def methods(request: TeamRequest) -> HttpResponse:
+    return render(request, "methods/methods.html", {"kinds": list(kinds.all_kinds().values())})
+
+
+@require_safe
+@member_required
+def method(request: TeamRequest, kind: str) -> HttpResponse:
+    """The method of a kind, as its folder tells it."""
+    try:
+        found = kinds.get(kind)
+    except kinds.UnknownKind:
+        raise Http404 from None
+    context = {"kind": found, "kinds": list(kinds.all_kinds().values()), "text": html_of(kinds.method(kind))}
+    return render(request, "methods/method.html", context)
+
+
+@lru_cache(maxsize=32)
+def html_of(markdown: str) -> SafeString:
+    """The text as HTML. Markup within it is shown, not obeyed; tables can be scrolled to by keyboard."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    return mark_safe(parser.render(markdown))  # noqa: S308 - the parser escapes all markup
+
+
+def _table_open(*_parts: Any) -> str:
+    return '<div class="scroll" tabindex="0"><table class="data">'
+
+
+def _table_close(*_parts: Any) -> str:
+    return "</table></div>"
