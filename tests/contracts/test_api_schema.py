@@ -56,6 +56,8 @@ class TestDocument:
         names = [operation["operationId"] for operation in operations]
         assert len(names) == len(set(names))
         assert all(operation["summary"] for operation in operations)
+        described = [operation["description"] for operation in operations if operation.get("description")]
+        assert len(described) == len(set(described))
         assert all("default" in operation["responses"] for operation in operations)
 
     @pytest.mark.parametrize("slug", SLUGS)

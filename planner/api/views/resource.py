@@ -28,8 +28,8 @@ Method = TypeVar("Method", bound=Callable[..., HttpResponse])
 
 
 class ApiView(APIView):
-    """A resource of a team. ``reads`` and ``role_to_write``: see `permissions.TeamRole`."""
-
+    # A resource of a team; `permissions.TeamRole` reads ``reads`` and ``role_to_write``. No docstring: it would become
+    # the description of every operation that has none.
     renderer_classes: Sequence[type[BaseRenderer]] = (StrictJsonRenderer, ProblemRenderer)
     reads: frozenset[str] = frozenset()
     role_to_write = "editor"
