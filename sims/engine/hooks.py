@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Cancelled(Exception):  # noqa: N818 - not an error: the user's wish
+class Cancelled(Exception):
     """The hooks asked the run to stop."""
 
 

@@ -7,8 +7,10 @@ in another file was edited, so the folder's name is a digest of everything the m
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -20,6 +22,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
 SOURCES = Path(__file__).resolve().parents[1]
 KEPT_FOLDERS = 6
+DIGEST = re.compile("[0-9a-f]{20}")
 
 
 def source_digest() -> str:
@@ -67,8 +70,15 @@ def cache_folder() -> Path:
 
 def _prune(folder: Path) -> None:
     """Forget the code of sources that are long gone; a process that still needs it compiles again."""
-    siblings = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in [path for path in siblings if path != folder and len(path.name) == len(folder.name)][KEPT_FOLDERS:]:
+    if not DIGEST.fullmatch(folder.name):
+        return
+    siblings: list[tuple[float, Path]] = []
+    for path in folder.parent.iterdir():
+        # Another process may be pruning at the same time.
+        with contextlib.suppress(OSError):
+            if path != folder and DIGEST.fullmatch(path.name):
+                siblings.append((path.stat().st_mtime, path))
+    for _, old in sorted(siblings, reverse=True)[KEPT_FOLDERS:]:
         shutil.rmtree(old, ignore_errors=True)
 
 

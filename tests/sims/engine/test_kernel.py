@@ -44,6 +44,14 @@ def test_code_of_sources_long_gone_is_forgotten(tmp_path: Path) -> None:
     assert len([folder for folder in folders if folder.exists()]) == kernel.KEPT_FOLDERS + 1
 
 
+def test_a_private_folder_leaves_its_neighbours_alone(tmp_path: Path) -> None:
+    folders = [tmp_path / f"sims-{number:08d}" for number in range(kernel.KEPT_FOLDERS + 5)]
+    for folder in folders:
+        folder.mkdir()
+    kernel._prune(folders[0])
+    assert all(folder.exists() for folder in folders)
+
+
 @pytest.mark.skipif(not kernel.JIT, reason="JIT is off in this run")
 def test_kernels_count_no_references_and_so_cannot_allocate() -> None:
     """Counting them is most of the run time of a large loop; the flag that stops it belongs to numba's inside."""
