@@ -32,6 +32,10 @@ class Trace:
     For ``bars`` (drawn horizontally) x are the categories and y the lengths; for ``stacked`` each trace is a
     segment. ``idle`` draws a tint (bought but not used). ``marker_only`` draws points without a line.
     ``order`` is the colour index 0..5 (-1: neutral grey).
+
+    Bars whose ``y`` is all None run from ``low`` to ``high`` (a tornado; the chart's first mark is the answer, its x
+    the figure). Bars of categories that no two traces share only take their trace's colour. A ``scatter`` draws
+    points, and its neutral trace (order -1) as the stepped line of the front.
     """
 
     name: str

@@ -48,7 +48,7 @@
     const point = { symbol: MARK[Math.max(series, 0) % 6], size: mark ? 10 : 8, opacity: idle ? 0.42 : 1 };
     const fill = hollow ? { color: c.ground, line: { color, width: 2 } } : { color, line: { color: c.ground, width: 1.5 } };
     return {
-      ...rest, textfont: { color: c.ink, weight: 560 }, line: { color, width: 2, dash: DASH[Math.max(series, 0) % 6], ...rest.line },
+      ...rest, line: { color, width: 2, dash: DASH[Math.max(series, 0) % 6], ...rest.line },
       marker: { ...point, ...fill, ...rest.marker },
     };
   }
@@ -62,7 +62,10 @@
 
   function layoutOf(spec, c, narrow, height) {
     const limit = (shape) => ({ ...shape, line: { color: c.limit, width: 1.5, dash: "dot", ...shape.line } });
-    const says = ({ says: kind, ...note }) => ({ ...note, font: { color: { limit: c.limit, value: c.ink }[kind] || c.muted } });
+    const says = ({ says: kind, ...note }) => ({
+      ...note, borderpad: 1, bgcolor: kind === "mark" || kind === "limit" ? faded(c.ground, 0.8) : "rgba(0,0,0,0)",
+      font: { color: { limit: c.limit, value: c.ink, mark: c.ink }[kind] || c.muted, weight: kind === "mark" ? 600 : 400 },
+    });
     return {
       ...spec.layout, template: template(c, narrow), autosize: true,
       height: Math.max(height, Math.min(spec.layout.height, 220)),

@@ -40,7 +40,7 @@ class Handler(SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path not in ("/page", "/plain"):
             return super().do_GET()
-        bars = overlay({"A Reference": samples.BARS, "B N+1": samples.BARS})
+        bars = overlay({"A Reference": samples.STACKED, "B N+1": samples.STACKED})
         context = {"charts": CHARTS, "bars": bars, "d": samples.DIAGRAM} if self.path == "/page" else {}
         body = engines["django"].from_string(PAGE).render({**context, "sheets": SHEETS}).encode()
         self.send_response(200)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from planner.charts import overlay, plotly
-from planner.core.chart import Axis, Chart, Limit, Trace
+from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from tests.charts import samples
 
 OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment")
@@ -99,6 +99,16 @@ def test_a_limit_on_a_log_axis_stands_at_its_value_and_its_label_at_the_exponent
     assert layout["yaxis"]["range"] == pytest.approx([1, 3])
 
 
+def test_marks_fan_out_and_stand_at_exponents_on_a_log_axis() -> None:
+    chart = replace(
+        samples.LINE, marks=tuple(Mark(500, y, f"{y}") for y in (0.5, 2.0, 1.0)), y=Axis("TTFT", "s", "s", log=True)
+    )
+    labels = [note for note in plotly.figure(chart)["layout"]["annotations"] if note["says"] == "mark"]
+    assert [note["text"] for note in labels] == ["2.0", "1.0", "0.5"]
+    assert [note["yanchor"] for note in labels] == ["bottom", "middle", "top"]
+    assert labels[1]["y"] == pytest.approx(0)
+
+
 def test_texts_are_words_not_markup() -> None:
     hostile = "<a href='javascript:alert(1)'>x</a>"
     chart = replace(samples.BARS, traces=(Trace(hostile, [hostile, "b"], [1.0, 2.0]),), limits=(Limit(1.0, hostile),))
@@ -107,9 +117,9 @@ def test_texts_are_words_not_markup() -> None:
     assert figure["data"][0]["y"][0] == figure["layout"]["yaxis"]["categoryarray"][0]
 
 
-PRINTED = (samples.BARS, samples.STACKED, samples.TORNADO)
+PRINTED = (samples.BARS, samples.STACKED, samples.TORNADO, OVERLAYS[2])
 
 
-@pytest.mark.parametrize("chart", [*samples.EVERY_FORM, OVERLAYS[2]])
+@pytest.mark.parametrize("chart", [*samples.EVERY_FORM, OVERLAYS[2], OVERLAYS[3]])
 def test_plotly_is_fetched_only_where_hovering_tells_more(chart: Chart) -> None:
     assert plotly.adds_to(chart) is (chart not in PRINTED)

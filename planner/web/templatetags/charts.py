@@ -32,10 +32,10 @@ def diagram_tag(diagram: Diagram | Mapping[str, Any]) -> dict[str, Any]:
 
 
 @register.simple_tag
-def figure_of(chart: Chart | Mapping[str, Any], width: int = 0, key: str = "") -> dict[str, Any]:
+def figure_of(chart: Chart | Mapping[str, Any], width: int = 0, key: str | int = "") -> dict[str, Any]:
     """All parts of a chart: pictures, data block and table. ``key`` tells charts of one name apart on a page."""
     found = chart if isinstance(chart, Chart) else codec.chart_from_dict(chart)
-    name = "-".join(part for part in ("plot", key, found.name) if part)
+    name = "-".join(part for part in ("plot", str(key), found.name) if part)
     header, rows = table.cells(found)
     stride = -(-len(rows) // MOST_ROWS)
     return {
