@@ -7,9 +7,10 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
 from django.utils import timezone
 
+from planner import kinds
 from planner.designs import services as design_services
 from planner.jobs import runner, services
 
@@ -28,6 +29,14 @@ def requeue_silent(**_: Any) -> None:
 @shared_task(expires=3600, ignore_result=True)  # type: ignore[untyped-decorator]
 def purge(**_: Any) -> None:
     design_services.designs_purge(now=timezone.now())
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def warm(**_: Any) -> None:
+    """Compile or load the simulators' kernels before the pool forks, so that the first job starts at once."""
+    for kind in kinds.all_kinds().values():
+        if kind.simulator is not None and kind.simulator.warm is not None:
+            kind.simulator.warm()
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
