@@ -13,8 +13,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from fontTools.ttLib import TTFont
-from fontTools.varLib import instancer
+from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
+from fontTools.varLib import instancer  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "static" / "css" / "fonts"

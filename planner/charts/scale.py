@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ def unit_of(axis: Axis, values: Iterable[float]) -> str:
 
 def title_of(axis: Axis, unit: str) -> str:
     """ "TTFT P99, s": label and unit; a per cent sign stands at the ticks instead."""
-    said = unit == "%" or unit.lower() in axis.label.lower()
+    said = unit == "%" or re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", axis.label)
     words = ", ".join(part for part in (axis.label, "" if said else unit) if part)
     return f"{words}, log scale" if axis.log and words else words
 

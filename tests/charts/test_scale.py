@@ -64,4 +64,5 @@ def test_a_title_names_a_unit_once() -> None:
     assert title_of(Axis("TTFT P99", "s"), "s") == "TTFT P99, s"
     assert title_of(Axis("nodes", "nodes"), "nodes") == "nodes"
     assert title_of(Axis("share", "ratio"), "%") == "share"
+    assert title_of(Axis("simulated time", "s"), "s") == "simulated time, s"
     assert title_of(Axis("rate", "req/s", log=True), "req/s") == "rate, req/s, log scale"

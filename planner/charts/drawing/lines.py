@@ -172,13 +172,14 @@ def _x_limit(frame: Frame, limit: Limit) -> None:
     x, y = frame.x, frame.y
     if not frame.plane.x_range[0] <= limit.value <= frame.plane.x_range[1]:
         right = limit.value > frame.plane.x_range[1]
-        place: Place = (x.end, y.end + 12, "end") if right else (x.start + 4, y.end + 12, "start")
-        _say(frame, f"{limit.label} →" if right else f"← {limit.label}", [place], kind="halo lim")
+        at, anchor = (x.end, "end") if right else (x.start + 4, "start")
+        places = [(at, height, anchor) for height in (y.end + 12, y.start - 8, (y.start + y.end) / 2)]
+        _say(frame, f"{limit.label} →" if right else f"← {limit.label}", places, kind="halo lim")
         return
     across = x(limit.value)
     frame.canvas.path(f"M{number(across)} {number(y.end)}V{number(y.start)}", "lim")
     frame.labels.draw_over([(across, y.end), (across, y.start)])
-    places: list[Place] = [(across + 5, y.end + 11, "start"), (across - 5, y.end + 11, "end")]
+    places = [(across + 5, y.end + 11, "start"), (across - 5, y.end + 11, "end")]
     places += [(across + 5, y.start - 8, "start"), (across - 5, y.start - 8, "end")]
     _say(frame, limit.label, places, kind="halo lim")
 
