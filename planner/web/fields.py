@@ -59,7 +59,8 @@ class Field:
     @property
     def wide(self) -> bool:
         long = self.control == "choice" and max(map(len, self._words())) > 16
-        return self.control == "entry" or self.segments or long
+        told = self.control == "number" and len(self.placeholder) > 9
+        return self.control == "entry" or self.segments or long or told
 
     def _words(self) -> list[str]:
         return [words for _key, words in self.choices] or [""]

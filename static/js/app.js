@@ -114,6 +114,23 @@
   });
   document.addEventListener("htmx:afterSettle", markFields);
 
+  // Folds that are open stay open when new results come in.
+  const foldKey = (fold) => [fold.closest("[id]")?.id, fold.closest("figure")?.querySelector("h3")?.textContent, fold.querySelector("summary")?.textContent.trim()].join(" ");
+  let openFolds = new Set();
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    openFolds = new Set([...event.detail.target.querySelectorAll("details[open]:not(.menu)")].map(foldKey));
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    document.querySelectorAll("#result details:not([open])").forEach((fold) => (fold.open = openFolds.has(foldKey(fold))));
+  });
+
+  // Enter in a number asks for the answer now; without this file it sends the form.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches(".inputs input")) return;
+    event.preventDefault();
+    event.target.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+
   // The stronger wish wins: a select that fills the form sends it, a button in the list keeps working alone.
   document.addEventListener("change", (event) => {
     const fill = event.target.closest("[data-submit-on-change]");

@@ -295,3 +295,14 @@ def test_export(signed_in, design):
     assert as_csv["Content-Type"].startswith("text/csv")
     assert "twelve-r1.csv" in as_csv["Content-Disposition"]
     assert client.get(reverse("web:export", args=[design.id, "xml"])).status_code == 404
+
+
+def test_what_changed_can_be_undone(signed_in, people, design, typed):
+    designs.design_update(design=design, user=people.alice, expected_revision=1, spec={"gpus": 20})
+    client, address = signed_in("bob"), reverse("web:design", args=[design.id])
+    page = words(client.get(address))
+    assert f'action="{address}revert/"' in page
+    dirty = words(client.post(LIVE, typed | {"design": str(design.id), "revision": "2"}, headers=HTMX))
+    assert "since r2, not saved yet" in dirty
+    assert f'<a href="{address}">Undo</a>' in dirty
+    assert "Undo" not in words(signed_in("vera").get(address))

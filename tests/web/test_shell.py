@@ -153,6 +153,7 @@ def test_home_filters(signed_in, people, design):
     fragment = client.get("/", {"q": "twel"}, headers={"hx-request": "true", "hx-target": "designs"})
     assert "<html" not in words(fragment)
     assert "Twelve" in words(fragment)
+    assert "HX-Request" in fragment["Vary"]
 
 
 def test_a_design_of_a_kind_that_is_gone_is_still_listed(signed_in, design):

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 from pydantic import ValidationError
 
 from planner import kinds
@@ -33,6 +34,7 @@ CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind
 
 
 @require_safe
+@vary_on_headers("HX-Request", "HX-Target")
 @member_required
 def home(request: TeamRequest) -> HttpResponse:
     asked = {name: request.GET.get(name, "")[:200].strip() for name in ("q", "kind", "tag", "sort")}
