@@ -37,7 +37,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture()
+@pytest.fixture
 def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__", "data", "static", "*.toml")
     for name in ("planner", "sims"):

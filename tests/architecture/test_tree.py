@@ -11,20 +11,44 @@ import pytest
 from planner import kinds
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [path for folder in ("planner", "sims", "tests") for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts]
-FIXED_NAMES = {"__init__.py", "spec.py", "estimate.py", "charts.py", "architecture.py", "advice.py", "examples.toml", "METHOD.md"}
+SOURCES = [
+    path
+    for folder in ("planner", "sims", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+    if "migrations" not in path.parts
+]
+FIXED_NAMES = {
+    "__init__.py",
+    "spec.py",
+    "estimate.py",
+    "charts.py",
+    "architecture.py",
+    "advice.py",
+    "examples.toml",
+    "METHOD.md",
+}
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     return [ROOT / name for name in listed if name]
 
 
 def test_no_kind_is_named_outside_its_folder() -> None:
     slugs = re.compile(r"\b(" + "|".join(kinds.all_kinds()) + r")\b")
-    outside = [path for path in (ROOT / "planner").rglob("*.py") if "kinds" not in path.parts and "migrations" not in path.parts]
+    outside = [
+        path
+        for path in (ROOT / "planner").rglob("*.py")
+        if "kinds" not in path.parts and "migrations" not in path.parts
+    ]
     outside += list((ROOT / "templates").rglob("*.html")) + list((ROOT / "static" / "js").rglob("*.js"))
-    found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in outside for match in slugs.finditer(path.read_text(encoding="utf-8"))]
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in outside
+        for match in slugs.finditer(path.read_text(encoding="utf-8"))
+    ]
     assert not found
 
 
@@ -35,7 +59,11 @@ def test_each_kind_has_the_same_file_names(slug: str) -> None:
 
 
 def test_files_stay_readable() -> None:
-    long = {str(path.relative_to(ROOT)): count for path in SOURCES if (count := len(path.read_text(encoding="utf-8").splitlines())) > 500}
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in SOURCES
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 500
+    }
     assert not long
 
 

@@ -1,17 +1,19 @@
-"""A real Chromium against a live server; skipped with the reason where there is none (a failure in CI)."""
+"""A real Chromium against a real run; skipped with the reason where there is none (a failure in CI)."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser.chromium import FLAGS, find_chromium
+from tests.journeys.local_run import Api, LocalRun
 
-# Playwright's synchronous API runs an event loop in this thread; Django would refuse the ORM beside it.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +30,62 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[LocalRun]:
+    """The planner as `make run` starts it: web, worker and servers of their own over fresh data."""
+    data = ROOT / ".local" / f"browser-{os.getpid()}"
+    data.mkdir(parents=True)
+    with LocalRun(ROOT, data=data) as running:
+        yield running
+    shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def signed_in(chromium: Any, run: LocalRun) -> dict[str, Any]:
+    """The cookies of somebody who opened the printed link."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(run.link())
+    assert page.url == f"{run.base}/"
+    state: dict[str, Any] = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture(scope="session")
+def api(run: LocalRun) -> Api:
+    return Api(run.base, run.token)
+
+
+@pytest.fixture
+def open_page(chromium: Any, run: LocalRun, signed_in: dict[str, Any]) -> Iterator[Any]:
+    """``open_page(path, width=…, dark=…, signed_out=…)``: a page whose console must stay silent."""
+    contexts = []
+    complaints: list[str] = []
+
+    def opened(
+        path: str, *, width: int = 1440, dark: bool = False, signed_out: bool = False, script: bool = True
+    ) -> Any:
+        context = chromium.new_context(
+            base_url=run.base,
+            storage_state=None if signed_out else signed_in,
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=script,
+            reduced_motion="reduce",
+            accept_downloads=True,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    # A refused form answers 422, which Chromium writes to its console; nothing else may stand there.
+    assert [line for line in complaints if "status of 422" not in line] == []

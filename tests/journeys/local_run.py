@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -25,25 +26,55 @@ def free_port() -> int:
 
 def clean_environment() -> dict[str, str]:
     """The environment of somebody who has not heard of our variables."""
-    ours = {"DATABASE_URL", "BROKER_URL", "CACHE_URL", "LOCAL_MODE", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "LOCAL_DIR", "HTTPS", "API_RATE"}
+    ours = {
+        "DATABASE_URL",
+        "BROKER_URL",
+        "CACHE_URL",
+        "LOCAL_MODE",
+        "SECRET_KEY",
+        "DJANGO_SETTINGS_MODULE",
+        "LOCAL_DIR",
+        "HTTPS",
+        "API_RATE",
+    }
     return {name: value for name, value in os.environ.items() if name not in ours and not name.startswith("PYTEST")}
 
 
 class LocalRun:
-    """`make run` in ``folder``; a context manager that stops it with ``stop_signal``."""
+    """`make run` in ``folder``; a context manager that stops it with ``stop_signal``.
 
-    def __init__(self, folder: Path, *, stop_signal: int = signal.SIGTERM, limit_s: float = 420) -> None:
+    With ``data`` the code of this checkout runs, without the set-up, over data of its own.
+    """
+
+    def __init__(
+        self, folder: Path, *, stop_signal: int = signal.SIGTERM, limit_s: float = 420, data: Path | None = None
+    ) -> None:
         self.folder, self.port, self.stop_signal, self.limit_s = folder, free_port(), stop_signal, limit_s
-        self.output = ""
+        self.command = ["make", "--no-print-directory", "run", f"PORT={self.port}"]
+        self.environment = clean_environment()
+        self.data = data or folder / ".local"
+        self.out = folder / "run.out"
+        if data is not None:
+            self.command = [sys.executable, "-m", "planner.config.local", "--port", str(self.port)]
+            self.environment["LOCAL_DIR"] = str(data)
+            self.out = data / "run.out"
         self.started_s = 0.0
 
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def token(self) -> str:
+        return (self.data / "token").read_text(encoding="utf-8").strip()
+
     def __enter__(self) -> LocalRun:
-        self.log = (self.folder / "run.out").open("w+")
+        self.log = self.out.open("w+")
         started = time.monotonic()
         self.process = subprocess.Popen(
-            ["make", "--no-print-directory", "run", f"PORT={self.port}"],
+            self.command,
             cwd=self.folder,
-            env=clean_environment(),
+            env=self.environment,
             stdout=self.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -57,7 +88,7 @@ class LocalRun:
         return self
 
     def text(self) -> str:
-        return (self.folder / "run.out").read_text(encoding="utf-8")
+        return self.out.read_text(encoding="utf-8")
 
     def link(self) -> str | None:
         found = re.search(r"http://127\.0\.0\.1:\d+/enter/\S+", self.text())
@@ -116,8 +147,14 @@ class Api:
         self.base, self.token = base, token
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any, dict[str, str]]:
-        request = urllib.request.Request(self.base + path, method=method, data=None if body is None else json.dumps(body).encode())
-        for name, value in {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}.items():
+        request = urllib.request.Request(
+            self.base + path, method=method, data=None if body is None else json.dumps(body).encode()
+        )
+        for name, value in {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            **headers,
+        }.items():
             request.add_header(name.replace("_", "-"), value)
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:

@@ -65,7 +65,9 @@ def test_a_stranger_plans_simulates_compares_shares_and_exports(clone: Path) -> 
 
         ids = []
         for name, spec in (("Reference", {}), ("N+1", {"spare_decode_units": 1})):
-            status, design, headers = api.call("POST", "/api/v1/designs/", {"kind": "llm_serving", "name": name, "spec": spec})
+            status, design, headers = api.call(
+                "POST", "/api/v1/designs/", {"kind": "llm_serving", "name": name, "spec": spec}
+            )
             assert status == 201, design
             ids.append(design["id"])
         assert browser.open(f"/designs/{ids[0]}/")[0] == 200
@@ -109,7 +111,12 @@ def test_a_second_start_is_quick_keeps_data_and_ctrl_c_stops_it(clone: Path) -> 
         assert status == 200
         assert {"Reference", "N+1"} <= {design["name"] for design in designs["results"]}
         blocked = subprocess.run(
-            ["make", "--no-print-directory", "run"], cwd=clone, env=clean_environment(), capture_output=True, text=True, check=False
+            ["make", "--no-print-directory", "run"],
+            cwd=clone,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert blocked.returncode != 0
         assert "already runs from this folder" in blocked.stderr
@@ -137,7 +144,9 @@ def test_a_taken_port_says_what_to_do(clone: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert f"Port {port} is taken by another program: choose another with `make run PORT=" in sentence(clone, f"PORT={port}")
+        assert f"Port {port} is taken by another program: choose another with `make run PORT=" in sentence(
+            clone, f"PORT={port}"
+        )
 
 
 def test_an_unwritable_folder_says_what_to_do(clone: Path, tmp_path: Path) -> None:

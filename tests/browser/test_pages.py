@@ -1,0 +1,80 @@
+"""Every page in both themes and both widths: accessible, no overflow, a silent console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.journeys.local_run import Api
+
+pytestmark = pytest.mark.browser
+PAGES = (
+    "/",
+    "/designs/new/",
+    "/designs/new/llm_serving/",
+    "/designs/new/engine_instance/",
+    "/compare/",
+    "/jobs/",
+    "/catalog/",
+    "/catalog/gpus/",
+    "/catalog/gpus/h100-sxm/",
+    "/catalog/llms/deepseek-v3/",
+    "/workloads/",
+    "/workloads/azure-2023-conversation/",
+    "/methods/",
+    "/methods/llm_serving/",
+    "/api-guide/",
+    "/validation/",
+    "/account/",
+    "/search/?q=deepseek",
+)
+LOOKS = [(1440, False), (1440, True), (390, False), (390, True)]
+
+
+def assert_sound(page: Any, *, width: int) -> None:
+    found = Axe().run(page).response["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"][:160]) for rule in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_accessible_in_every_look(open_page: Any, path: str) -> None:
+    for width, dark in LOOKS:
+        page = open_page(path, width=width, dark=dark)
+        assert_sound(page, width=width)
+
+
+def test_a_comparison_is_accessible_in_every_look(open_page: Any, api: Api) -> None:
+    ids = []
+    for name, spec in (("Axe A", {}), ("Axe B", {"headroom": 0.1}), ("Axe C", {"spare_decode_units": 1})):
+        ids.append(api.call("POST", "/api/v1/designs/", {"kind": "llm_serving", "name": name, "spec": spec})[1]["id"])
+    for width, dark in LOOKS:
+        page = open_page("/compare/?" + "&".join(f"d={one}" for one in ids), width=width, dark=dark)
+        assert_sound(page, width=width)
+
+
+def test_keys_lead_where_they_say(open_page: Any) -> None:
+    page = open_page("/")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 5, "y": 500})
+    page.keyboard.press("?")
+    assert page.locator("dialog[open]").count() == 1
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    page.wait_for_url("**/jobs/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/designs/new/")
+
+
+def test_the_theme_is_kept_without_a_flash(open_page: Any) -> None:
+    page = open_page("/")
+    page.locator("[data-theme-switch]:visible").first.click()
+    chosen = page.locator("html").get_attribute("data-theme")
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == chosen
