@@ -49,7 +49,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """``texts`` and ``numbers`` as typed; ``values`` are the numbers read, in base units; ``problem`` names no field."""
+    """``texts`` and ``numbers`` as typed, ``values`` the numbers in base units; ``problem`` is of no one field."""
 
     texts: Mapping[str, str]
     numbers: Sequence[Number]
@@ -127,7 +127,7 @@ def profile_numbers(data: Mapping[str, str]) -> list[Number]:
     return [Number(name, labels[name], PROFILE_UNITS[name], data.get(name, "")[:60]) for name in PROFILE_FACTS]
 
 
-def config_read(data: Mapping[str, str], *, file: UploadedFile | None) -> Any:
+def config_read(data: Mapping[str, str], *, file: UploadedFile[Any] | None) -> Any:
     """The content of a config.json, uploaded or pasted; raises `ImportProblem`."""
     if file is not None and (file.size or 0) > LARGEST_CONFIG_BYTES:
         raise ImportProblem(None, "config", _("is larger than 1 MiB; a config.json has a few KB"))

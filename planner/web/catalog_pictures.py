@@ -75,7 +75,7 @@ def roofline_chart(gpu: Gpu) -> Chart | None:
         title=_("Where does memory stop binding?"),
         subtitle=_("Left of a dot the memory is the limit, right of it the arithmetic. Dense peaks, as marketed."),
         form="line",
-        x=Axis(_("FLOP per byte read"), unit="FLOP/B", log=True),
+        x=Axis(_("FLOP per byte read"), unit="FLOP/B", shown="FLOP/B", log=True),
         y=Axis(_("Rate"), unit="FLOP/s", shown="TFLOP/s", log=True),
         traces=tuple(traces),
         marks=tuple(marks),

@@ -69,10 +69,32 @@ LABELS = {
     "gated_attention": gettext_lazy("Gated attention"),
     "sparse_top_k": gettext_lazy("Tokens a sparse indexer keeps"),
     "moe": gettext_lazy("Experts"),
+    "experts": gettext_lazy("Experts"),
+    "top_k": gettext_lazy("Experts a token"),
+    "expert_width": gettext_lazy("Width of an expert"),
+    "shared_experts": gettext_lazy("Shared experts"),
+    "shared_width": gettext_lazy("Width of a shared expert"),
+    "first_dense_layers": gettext_lazy("Dense layers first"),
+    "every": gettext_lazy("Experts in every n-th layer"),
     "mla": gettext_lazy("Latent attention (MLA)"),
+    "kv_lora_rank": gettext_lazy("KV latent rank"),
+    "q_lora_rank": gettext_lazy("Query latent rank"),
+    "rope_dim": gettext_lazy("Rotary width"),
+    "nope_dim": gettext_lazy("Plain width"),
+    "v_dim": gettext_lazy("Value width"),
     "sliding": gettext_lazy("Sliding window"),
+    "window": gettext_lazy("Window, tokens"),
     "linear": gettext_lazy("Recurrent layers"),
+    "state_bytes": gettext_lazy("State of a request, bytes"),
+    "layer_params": gettext_lazy("Parameters of a mixer"),
+    "hf_id": "Hugging Face",
+    "native_dtype": gettext_lazy("Published in"),
+    "dense_mlp": gettext_lazy("Dense MLPs"),
+    "mtp": gettext_lazy("Draft (MTP) layers, apart"),
+    "as_of": gettext_lazy("As of"),
 }
+PARTS = ("moe", "mla", "sliding", "linear")
+"""Parts of an architecture that have shapes of their own."""
 SHOWN = {
     "memory_bytes": "GB",
     "visible_memory_bytes": "GiB",
@@ -85,6 +107,7 @@ SHOWN = {
     "nic_bytes_per_s": "GB/s",
     "pcie_bytes_per_s": "GB/s",
     "bandwidth_bytes_per_s": "GB/s",
+    "tdp_w": "W",
 }
 """Units that stay the same down a column; other figures take the prefix of their size."""
 
@@ -112,8 +135,8 @@ def figure_row(name: str, *, figure: Mapping[str, Any], label: str = "") -> Row:
     }
 
 
-def figure_groups(entry: Entry) -> list[dict[str, Any]]:
-    """The figures of an entry by group, in reading order."""
+def figure_groups(entry: Entry) -> tuple[list[dict[str, Any]], list[str]]:
+    """The figures of an entry by group, in reading order, and their sources; a row names its source by number."""
     groups = {
         "gpus": _gpu_groups,
         "llms": _llm_groups,
@@ -121,7 +144,12 @@ def figure_groups(entry: Entry) -> list[dict[str, Any]]:
         "engines": _engine_groups,
         "prices": _price_groups,
     }[entry.table](entry.payload)
-    return [{"name": name, "rows": rows} for name, rows in groups if rows]
+    kept = [(name, rows) for name, rows in groups if rows]
+    rows = [row for _name, members in kept for row in members]
+    sources = list(dict.fromkeys(row["source"] for row in rows if row["source"]))
+    for row in rows:
+        row["number"] = sources.index(row["source"]) + 1 if row["source"] else None
+    return [{"name": name, "rows": members} for name, members in kept], sources
 
 
 def ridge_points(gpu: Gpu) -> list[Row]:
@@ -146,12 +174,10 @@ def prices_of(gpu: str, *, catalog: Catalog) -> list[Price]:
 def llm_sheet(llm: Llm, *, catalog: Catalog) -> dict[str, Any]:
     """What follows from an architecture, as rows."""
     facts = selectors.llm_facts(llm, catalog)
-    total = facts["parameters"]["total"]
-    parts = facts["parameters_by_part"]
     return {
         "facts": facts,
-        "parameters": [(label_of(name), _count(value), value) for name, value in facts["parameters"].items()],
-        "parts": [(label_of(name), _count(value), f"{100 * value / total:.1f} %") for name, value in parts.items()],
+        "parameters": [(label_of(name), _count(value), value) for name, value in facts["parameters"].items() if value],
+        "published": _count(llm.published_params) if llm.published_params else "",
         "difference": facts["published_difference"],
         "weights": [
             (dtype, quantities.show(size, "bytes"), quantities.full(size), dtype == llm.native_dtype)
@@ -189,7 +215,7 @@ def _extra(field: Any) -> Mapping[str, Any]:
 
 
 def _count(value: float) -> str:
-    return quantities.show(value, "parameters")
+    return quantities.show_parts(value, "parameters")[0]
 
 
 def _gpu_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
@@ -209,24 +235,23 @@ def _price_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]
 def _llm_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
     shape = payload["architecture"]
     made = {"source": shape["source"], "as_of": shape["as_of"], "note": "", "is_estimate": False, "unit_text": ""}
-    rows = [{"label": label_of(name), **_plain(value), **made} for name, value in _in_order(shape) if value]
-    yield str(_("Architecture")), rows
+    whole = {name: value for name, value in shape.items() if name not in PARTS}
+    parts = {label_of(name): shape.get(name) or {} for name in PARTS}
+    for title, members in {str(_("Architecture")): whole, **parts}.items():
+        yield title, [{"label": label_of(name), **_plain(value), **made} for name, value in _in_order(members) if value]
     published = payload.get("published") or {}
     yield str(_("Published")), [figure_row(name, figure=figure) for name, figure in published.items() if figure]
 
 
 def _in_order(shape: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Keys in the order of the labels: JSONB keeps none."""
-    yield from ((name, shape[name]) for name in LABELS if name in shape)
+    yield from ((name, shape[name]) for name in LABELS if name in shape and name != "as_of")
 
 
 def _plain(value: Any) -> dict[str, str]:
-    """A whole number, a flag, or the numbers of a part."""
+    """A whole number, or a flag."""
     if isinstance(value, bool):
         return {"text": _("yes") if value else _("no"), "full": ""}
-    if isinstance(value, Mapping):
-        words = ", ".join(f"{label_of(name).lower()} {part:,}" for name, part in value.items() if part)
-        return {"text": words, "full": ""}
     return {"text": f"{value:,}", "full": str(value)}
 
 

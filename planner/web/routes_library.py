@@ -16,6 +16,7 @@ urlpatterns: list[URLPattern] = [
     path("compare/<uuid:comparison_id>/", compare.comparison, name="comparison"),
     path("compare/<uuid:comparison_id>/table.csv", compare.comparison_export, name="comparison-export"),
     path("compare/<uuid:comparison_id>/report/", compare.comparison_report, name="comparison-report"),
+    path("compare/<uuid:comparison_id>/simulate/", compare.comparison_simulate, name="comparison-simulate"),
     path("compare/<uuid:comparison_id>/share/", compare.comparison_share, name="comparison-share"),
     path(
         "compare/<uuid:comparison_id>/share/<uuid:share_id>/revoke/",

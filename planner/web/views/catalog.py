@@ -18,7 +18,7 @@ from planner.web import catalog_sheet as sheet
 from planner.web.catalog_columns import COLUMNS, cells
 from planner.web.security import TeamRequest, member_required
 
-PAGE_SIZE = 50
+PAGE_SIZE = 100
 LONGEST_SEARCH = 200
 
 
@@ -68,12 +68,14 @@ def entry(request: TeamRequest, table: str, slug: str) -> HttpResponse:
     if found.slug != slug:
         return redirect("web:catalog-entry", table, found.slug)
     snapshot = selectors.catalog(request.team)
+    groups, sources = sheet.figure_groups(found)
     context = {
         "entry": found,
         "table": table,
         "title": sheet.TABLES[table][0],
         "about": _about(found),
-        "groups": sheet.figure_groups(found),
+        "groups": groups,
+        "sources": sources,
         "siblings": _siblings(request, found),
         "uses": sheet.uses(table, found.slug),
         "own": found.team_id is not None,
@@ -109,7 +111,7 @@ def _filters(request: TeamRequest, table: str, *, chosen: Mapping[str, str]) -> 
     return [
         {
             "name": name,
-            "label": sheet.label_of(name).capitalize(),
+            "label": sheet.label_of(name),
             "chosen": chosen[name],
             "values": sorted({row[place] for row in rows if isinstance(row[place], str)}, key=str.lower),
         }
@@ -121,7 +123,7 @@ def _siblings(request: TeamRequest, found: Entry) -> list[dict[str, Any]]:
     """The entries of the same table by group; the group of this one is open."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in selectors.entries(found.table, team=request.team).values("slug", "name", "group"):
-        groups.setdefault(row["group"], []).append(row)
+        groups.setdefault(row["group"], []).append(dict(row))
     return [{"name": name, "rows": rows, "open": name == found.group} for name, rows in groups.items()]
 
 
@@ -133,7 +135,7 @@ def _about(found: Entry) -> dict[str, Any]:
         "aliases": payload.get("aliases", []),
         "notes": payload.get("notes", ""),
         "words": [
-            (sheet.label_of(name).capitalize(), str(payload[name]).replace("_", " "))
+            (sheet.label_of(name), str(payload[name]).replace("_", " "))
             for name in ("hf_id", "native_dtype", "scope", "provider", "market", "commitment")
             if payload.get(name)
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -99,12 +100,16 @@ def _gpu_saved(request: TeamRequest, *, form: forms.Form, editing: Entry | None 
             price_usd_per_h=form.values.get(forms.PRICE),
             aliases=aliases,
             user_id=request.user.pk,
-            **form.texts,
+            **_words(form.texts),
         )
     except ImportProblem as problem:
         return _gpu_page(request, form=form.failing(problem), editing=editing)
     messages.success(request, _("“%(name)s” is in your team’s catalog.") % {"name": entry.name})
     return redirect("web:catalog-entry", "gpus", entry.slug)
+
+
+def _words(texts: Mapping[str, str]) -> dict[str, Any]:
+    return {name: texts[name] for name in forms.TEXTS}
 
 
 def _gpu_page(request: TeamRequest, *, form: forms.Form, editing: Entry | None = None) -> HttpResponse:

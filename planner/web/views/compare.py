@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
@@ -26,6 +27,8 @@ from planner.designs.models import Comparison, Design, Share
 from planner.designs.sharing import MOST_COMPARED, checked_items
 from planner.designs.texts import InvalidField
 from planner.jobs import services as jobs
+from planner.jobs.compared import simulated_view, simulations_start
+from planner.jobs.models import State
 from planner.web.security import TeamRequest, editor_required, member_required
 from planner.web.views.editor import SHARE_DAYS
 
@@ -73,7 +76,27 @@ def comparison(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
         return _chooser(request, chosen=[], problem=invalid.message, status=409)
     except CANNOT_ANSWER as problem:
         return _chooser(request, chosen=[], problem=_no_answer(problem), status=409)
-    return render(request, "compare/compare.html", _context(request, view=view, saved=saved))
+    context = _context(request, view=view, saved=saved) | {"simulated": simulated_view(view, team=request.team)}
+    return render(request, "compare/compare.html", context)
+
+
+@require_POST
+@editor_required
+def comparison_simulate(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
+    """Simulate all designs with the same seed and horizon."""
+    saved = _comparison(request, comparison_id)
+    try:
+        how = {"seed": _number(request, "seed"), "duration_s": _number(request, "duration_s")}
+        started = simulations_start(comparison=saved, user=request.user, **how)
+    except InvalidField as invalid:
+        messages.error(request, f"{invalid.field}: {invalid.message}")
+    except Design.DoesNotExist:
+        messages.error(request, _("A design of this comparison has been deleted."))
+    except CANNOT_ANSWER as problem:
+        messages.error(request, _no_answer(problem))
+    else:
+        messages.success(request, _started(sum(job.state != State.SUCCEEDED for job in started)))
+    return redirect("web:comparison", saved.id)
 
 
 @require_safe
@@ -83,7 +106,11 @@ def comparison_export(request: TeamRequest, comparison_id: UUID) -> HttpResponse
     from planner.reports.build import comparison_csv
 
     saved = _comparison(request, comparison_id)
-    response = HttpResponse(comparison_csv(comparison_view(saved)), content_type="text/csv; charset=utf-8")
+    try:
+        content = comparison_csv(comparison_view(saved))
+    except (InvalidField, *CANNOT_ANSWER):
+        raise Http404 from None
+    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename="comparison.csv") or ""
     return response
 
@@ -111,8 +138,12 @@ def comparison_share(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
         messages.error(request, _("Choose one of the offered times."))
         return redirect("web:comparison", saved.id)
     expires_at = timezone.now() + timedelta(days=int(days)) if days else None
-    services.share_create(team=request.team, user=request.user, comparison=saved, expires_at=expires_at)
-    messages.success(request, _("Anyone with the new link sees this comparison as it is now."))
+    try:
+        services.share_create(team=request.team, user=request.user, comparison=saved, expires_at=expires_at)
+    except (InvalidField, *CANNOT_ANSWER):
+        messages.error(request, _("It has no answer at the moment, so there is nothing to share."))
+    else:
+        messages.success(request, _("Anyone with the new link sees this comparison as it is now."))
     return redirect(reverse("web:comparison", args=[saved.id]) + "#share")
 
 
@@ -136,6 +167,24 @@ def _comparison(request: TeamRequest, comparison_id: UUID) -> Comparison:
         return selectors.comparison(request.team, comparison_id)
     except Comparison.DoesNotExist:
         raise Http404 from None
+
+
+def _number(request: TeamRequest, name: str) -> float:
+    """A number of the form; what it may be is checked where it is used."""
+    try:
+        return float(request.POST.get(name, "").replace(",", "")[:40])
+    except ValueError:
+        raise InvalidField(field=name, message=_("Give a number.")) from None
+
+
+def _started(waiting: int) -> str:
+    if not waiting:
+        return _("All of them had been simulated like this before.")
+    return ngettext(
+        "%(n)d simulation is under way; its result will stand below. See Jobs for its progress.",
+        "%(n)d simulations are under way; their results will stand below. See Jobs for their progress.",
+        waiting,
+    ) % {"n": waiting}
 
 
 def _chosen(request: TeamRequest) -> list[dict[str, str]]:
@@ -176,7 +225,12 @@ def _context(request: TeamRequest, *, view: dict[str, Any], saved: Comparison | 
         "shares": _shares(request, saved) if saved else [],
         "share_days": SHARE_DAYS,
         "can_keep": len(ids) == len(view["items"]),
+        "can_simulate": all(_simulates(item["kind"]["slug"]) for item in view["items"]),
     }
+
+
+def _simulates(kind: str) -> bool:
+    return kinds.get(kind).simulator is not None
 
 
 def _column(item: Mapping[str, Any], *, ids: Sequence[str]) -> dict[str, Any]:

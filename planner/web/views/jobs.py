@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,32 +16,42 @@ from django.shortcuts import redirect, render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
+from pydantic import ValidationError
 
 from planner.accounts.selectors import allows
 from planner.core import quantities
 from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
 from planner.jobs import selectors, services
 from planner.jobs.models import Job, Purpose, State
+from planner.kinds import UnknownKind
+from planner.web.job_load import load_of
 from planner.web.security import TeamRequest, editor_required, member_required
 
 PAGE_SIZE = 30
+GONE = (Design.DoesNotExist, Comparison.DoesNotExist)
+CANNOT_RUN = (InvalidField, MissingFigure, UnknownEntry, UnknownKind, services.NotRetryable)
 
 
 @require_safe
 @member_required
 def jobs(request: TeamRequest) -> HttpResponse:
     """The team's jobs, newest first; the list follows them while any of them runs."""
-    asked = {name: request.GET.get(name, "")[:20] for name in ("state", "purpose")}
+    states = [("active", _("under way")), ("finished", _("ended")), *State.choices]
+    asked = {
+        name: _one_of(request.GET.get(name, ""), choices)
+        for name, choices in (("state", states), ("purpose", Purpose.choices))
+    }
     found = selectors.jobs(request.team, state=asked["state"], purpose=asked["purpose"])
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     rows = [selectors.job_row(job) for job in page]
     context = {
         "page": page,
-        "rows": [{**row, "progress": _progress(row)} for row in rows],
+        "rows": [_line(row) for row in rows],
         "asked": asked,
         "filtered": any(asked.values()),
-        "states": [("active", _("under way")), ("finished", _("ended")), *State.choices],
+        "states": states,
         "purposes": Purpose.choices,
         "running": any(row["is_active"] for row in rows),
     }
@@ -59,6 +69,7 @@ def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
         "view": view,
         "progress": _progress(view),
         "facts": _facts(view),
+        "load": load_of(view, team=request.team) if view["purpose"] == Purpose.SIMULATION else None,
         "editable": allows(request.role, "editor"),
         "title": _title(view),
     }
@@ -78,7 +89,13 @@ def job_retry(request: TeamRequest, job_id: UUID) -> HttpResponse:
     """Run it again, as a new job with the same inputs."""
     try:
         again = services.job_retry(job=_job(request, job_id), user=request.user)
-    except (InvalidField, MissingFigure, UnknownEntry) as problem:
+    except GONE:
+        messages.error(request, _("What it was made for has been deleted."))
+        return redirect("web:job", job_id)
+    except ValidationError:
+        messages.error(request, _("Its inputs no longer fit this version of the planner."))
+        return redirect("web:job", job_id)
+    except CANNOT_RUN as problem:
         messages.error(request, str(problem))
         return redirect("web:job", job_id)
     return redirect("web:job", again.id)
@@ -119,6 +136,17 @@ def _job(request: TeamRequest, job_id: UUID) -> Job:
         return selectors.job(request.team, job_id)
     except Job.DoesNotExist:
         raise Http404 from None
+
+
+def _one_of(asked: str, choices: Sequence[tuple[str, Any]]) -> str:
+    """A filter that exists; none for any other word."""
+    return asked if asked in dict(choices) else ""
+
+
+def _line(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A job in the list, its state and purpose in words."""
+    words = {"state_words": State(row["state"]).label, "purpose_words": Purpose(row["purpose"]).label}
+    return {**row, **words, "progress": _progress(row)}
 
 
 def _title(view: Mapping[str, Any]) -> str:

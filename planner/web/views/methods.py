@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from planner import kinds
 from planner.web.security import TeamRequest, member_required
@@ -35,11 +38,13 @@ def method(request: TeamRequest, kind: str) -> HttpResponse:
 
 @lru_cache(maxsize=32)
 def html_of(markdown: str) -> SafeString:
-    """The text as HTML. Markup within it is shown, not obeyed; tables can be scrolled to by keyboard."""
+    """The text as HTML. Markup within it is shown, not obeyed; what scrolls can be scrolled by keyboard."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
-    return mark_safe(parser.render(markdown))  # noqa: S308 - the parser escapes all markup
+    parser.add_render_rule("code_block", _code)
+    parser.add_render_rule("fence", _code)
+    return SafeString(parser.render(markdown))
 
 
 def _table_open(*_parts: Any) -> str:
@@ -48,3 +53,7 @@ def _table_open(*_parts: Any) -> str:
 
 def _table_close(*_parts: Any) -> str:
     return "</table></div>"
+
+
+def _code(_renderer: Any, tokens: Sequence[Token], place: int, *_parts: Any) -> str:
+    return format_html('<pre class="codeblock" tabindex="0"><code>{}</code></pre>', tokens[place].content)

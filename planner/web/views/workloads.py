@@ -207,7 +207,7 @@ def _uses(request: TeamRequest, row: Workload) -> list[tuple[str, str]]:
     """Kinds that plan for arrivals: label, and the address of a new design with this workload filled in."""
     found = []
     for kind in kinds.all_kinds().values():
-        changes = dict((source.pk, change) for source, change in workload_source.sources(kind, team=request.team))
+        changes = {source.pk: change for source, change in workload_source.sources(kind, team=request.team)}
         if change := changes.get(row.pk):
             found.append((kind.label, new_design(kind.slug, change=change)))
     return found
