@@ -41,8 +41,10 @@ def main() -> int:
     worst = 0
     for name, command in checks().items():
         started = time.monotonic()
-        done = subprocess.run(command, cwd=ROOT, env=environment(name), capture_output=True, text=True, check=False)  # noqa: S603
-        print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} {name:<11} {time.monotonic() - started:5.1f} s", flush=True)
+        done = subprocess.run(command, cwd=ROOT, env=environment(name), capture_output=True, text=True, check=False)
+        print(
+            f"{'ok  ' if done.returncode == 0 else 'FAIL'} {name:<11} {time.monotonic() - started:5.1f} s", flush=True
+        )
         if done.returncode != 0:
             print(done.stdout[-6000:], done.stderr[-3000:], sep="\n")
             worst = 1

@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "requirements"
-OPTIONS = "--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet".split()
+OPTIONS = [
+    "--universal",
+    "--python-version",
+    "3.11",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-annotate",
+    "--quiet",
+]
 
 
 def main() -> int:
@@ -15,7 +23,7 @@ def main() -> int:
     for name in ("base", "local", "dev"):
         constraint = [] if name == "base" else ["--constraint", str(FOLDER / "base.txt")]
         command = [str(uv), "pip", "compile", *OPTIONS, "--custom-compile-command", "make lock", *constraint]
-        code = subprocess.call([*command, str(FOLDER / f"{name}.in"), "--output-file", str(FOLDER / f"{name}.txt")])  # noqa: S603
+        code = subprocess.call([*command, str(FOLDER / f"{name}.in"), "--output-file", str(FOLDER / f"{name}.txt")])
         if code:
             return code
     return 0

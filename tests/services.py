@@ -18,6 +18,7 @@ os.environ.setdefault("LOCAL_MODE", "1")
 os.environ.setdefault("HTTPS", "0")
 os.environ.setdefault("API_RATE", "1000000/min")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
+(ROOT / ".local" / "staticfiles").mkdir(parents=True, exist_ok=True)
 if "DATABASE_URL" not in os.environ:
     handle, url = start_postgres(ROOT / ".local" / "test" / "postgres", database=os.environ.get("PYTEST_DB", "planner"))
     _handles.append(handle)

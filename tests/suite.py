@@ -21,8 +21,11 @@ def install_chromium() -> None:
     if find_chromium() or not shutil.which("apt-get") or os.geteuid() != 0:
         return
     print("Installing Chromium for the browser tests ...", flush=True)
-    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]):
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # noqa: S603
+    for command in (
+        ["apt-get", "update", "-qq"],
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
+    ):
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
 
 
 def run_pytest(*arguments: str) -> int:

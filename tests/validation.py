@@ -67,7 +67,10 @@ def summary(errors: list[float]) -> dict[str, float | int | None]:
 
 
 def main() -> int:
-    report = {name: {part: summary(errors) for part, errors in errors_by_slice(pairs()).items()} for name, pairs in QUANTITIES.items()}
+    report = {
+        name: {part: summary(errors) for part, errors in errors_by_slice(pairs()).items()}
+        for name, pairs in QUANTITIES.items()
+    }
     folder = ROOT / "build"
     folder.mkdir(exist_ok=True)
     (folder / "validation.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")

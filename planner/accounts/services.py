@@ -19,7 +19,7 @@ SCOPES = ("read", "write")
 LOCAL_USERNAME, LOCAL_TEAM = "local", "Local"
 
 
-class LastAdmin(ValueError):  # noqa: N818 - an outcome the user is told about
+class LastAdmin(ValueError):
     """The change would leave a team without an admin."""
 
     def __init__(self, team: Team) -> None:

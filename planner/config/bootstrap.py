@@ -28,10 +28,19 @@ def stop(sentence):
     sys.exit(1)
 
 
+def say(sentence):
+    sys.stdout.write(sentence + "\n")
+    sys.stdout.flush()
+
+
+def dotted(version):
+    return f"{version[0]}.{version[1]}"
+
+
 def find_newer_python():
     """A Python on the PATH that is new enough, or None."""
     for minor in (14, 13, 12, 11):
-        found = shutil.which("python3.%d" % minor)
+        found = shutil.which(f"python3.{minor}")
         if found and subprocess.call([found, "-c", "import venv"], stderr=subprocess.DEVNULL) == 0:
             return found
     return None
@@ -42,10 +51,10 @@ def check_python():
         return
     newer = find_newer_python()
     if newer:
-        os.execv(newer, [newer] + sys.argv)
+        os.execv(newer, [newer, *sys.argv])
     stop(
-        "Python %d.%d or newer is needed and this is %d.%d: install it (python.org, your package manager) and run "
-        "`make run PYTHON=/path/to/python3.11`." % (NEEDED + tuple(sys.version_info[:2]))
+        f"Python {dotted(NEEDED)} or newer is needed and this is {dotted(sys.version_info)}: install it (python.org, "
+        "your package manager) and run `make run PYTHON=/path/to/python3.11`."
     )
 
 
@@ -57,17 +66,17 @@ def make_venv():
         import venv  # noqa: F401
     except ImportError:
         stop(
-            "This Python has no `venv` module: install it (on Debian and Ubuntu `apt install python%d.%d-venv`) and run "
-            "the command again." % sys.version_info[:2]
+            "This Python has no `venv` module: install it (on Debian and Ubuntu "
+            f"`apt install python{dotted(sys.version_info)}-venv`) and run the command again."
         )
-    print("Making .venv with Python %d.%d ..." % sys.version_info[:2], flush=True)
+    say(f"Making .venv with Python {dotted(sys.version_info)} ...")
     try:
         status = subprocess.call([sys.executable, "-m", "venv", VENV])
     except OSError as problem:
-        stop("Cannot make .venv: %s. Check that this folder is writable." % problem)
+        stop(f"Cannot make .venv: {problem}. Check that this folder is writable.")
     if status != 0:
         shutil.rmtree(VENV, ignore_errors=True)
-        stop("Making .venv failed: check that %s is writable and has free space, then run the command again." % ROOT)
+        stop(f"Making .venv failed: check that {ROOT} is writable and has free space, then run the command again.")
 
 
 def digest(name):
@@ -89,7 +98,7 @@ def installed(name):
 def install(name):
     if installed(name):
         return
-    print("Installing the locked requirements (once, about a minute) ...", flush=True)
+    say("Installing the locked requirements (once, about a minute) ...")
     command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
     if subprocess.call([*command, "-r", os.path.join(ROOT, "requirements", name + ".txt")]) != 0:
         stop("Installing the requirements failed: see the lines above; check the network and run the command again.")
@@ -99,10 +108,10 @@ def install(name):
 
 def main(arguments):
     if len(arguments) < 2 or arguments[0] not in SETS or arguments[1] != "--":
-        stop("Usage: python3 planner/config/bootstrap.py {%s} -- ARGUMENTS..." % ",".join(SETS))
+        stop(f"Usage: python3 planner/config/bootstrap.py {'|'.join(SETS)} -- ARGUMENTS...")
     check_python()
     if not os.access(ROOT, os.W_OK):
-        stop("The folder %s is not writable: clone the project to a folder of yours and run the command there." % ROOT)
+        stop(f"The folder {ROOT} is not writable: clone the project to a folder of yours and run the command there.")
     make_venv()
     install(arguments[0])
     os.chdir(ROOT)

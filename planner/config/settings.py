@@ -16,7 +16,9 @@ from django.core.exceptions import ImproperlyConfigured
 BASE_DIR = Path(__file__).resolve().parents[2]
 env = environ.FileAwareEnv()
 
-VERSION = next(iter(re.findall(r"^## (\d+\.\d+\.\d+)", (BASE_DIR / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)), "0.0.0")
+VERSION = next(
+    iter(re.findall(r"^## (\d+\.\d+\.\d+)", (BASE_DIR / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)), "0.0.0"
+)
 
 DEBUG = env.bool("DEBUG", default=False)
 # One user on the loopback interface, signed in by a printed link (`make run`).
@@ -106,6 +108,8 @@ DATABASES["default"].update(
         "CONN_MAX_AGE": 0 if env.bool("DATABASE_POOL", default=False) else env.int("CONN_MAX_AGE", default=60),
     }
 )
+# knox would make a token table of its own beside ours.
+MIGRATION_MODULES = {"knox": None}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
@@ -113,7 +117,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher", "django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 LOGIN_URL = "web:sign-in"
 LOGIN_REDIRECT_URL = "web:home"
 LOGOUT_REDIRECT_URL = "web:sign-in"
@@ -130,6 +137,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": env.str("CACHE_URL", default=BROKER_URL),
         "KEY_PREFIX": "planner",
+        "OPTIONS": {"serializer": "planner.config.cache.JsonSerializer"},
     }
 }
 CELERY_BROKER_URL = BROKER_URL
@@ -159,7 +167,7 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str((LOCAL_DIR if LOCAL_MODE else BASE_DIR) / "staticfiles")))
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -209,7 +217,10 @@ CONTENT_SECURITY_POLICY = {
 KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105
 REST_KNOX = {"TOKEN_MODEL": "accounts.ApiToken", "AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None}
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["planner.api.authentication.TokenOfATeam", "planner.api.authentication.SessionOfATeam"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "planner.api.authentication.TokenOfATeam",
+        "planner.api.authentication.SessionOfATeam",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["planner.api.permissions.TeamRole"],
     "DEFAULT_RENDERER_CLASSES": ["planner.api.rendering.StrictJsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["planner.api.rendering.StrictJsonParser"],
@@ -218,7 +229,10 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "planner.api.paging.Pages",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_THROTTLE_CLASSES": ["planner.api.throttling.PerUser"],
-    "DEFAULT_THROTTLE_RATES": {"user": env.str("API_RATE", default="3000/min"), "anon": env.str("API_RATE_ANON", default="60/min")},
+    "DEFAULT_THROTTLE_RATES": {
+        "user": env.str("API_RATE", default="3000/min"),
+        "anon": env.str("API_RATE_ANON", default="60/min"),
+    },
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {
@@ -230,6 +244,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": ""},
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
@@ -241,7 +256,9 @@ structlog.configure(
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
-        structlog.processors.JSONRenderer() if not (DEBUG or LOCAL_MODE) else structlog.dev.ConsoleRenderer(colors=False),
+        structlog.processors.JSONRenderer()
+        if not (DEBUG or LOCAL_MODE)
+        else structlog.dev.ConsoleRenderer(colors=False),
     ],
     logger_factory=structlog.stdlib.LoggerFactory(),
     cache_logger_on_first_use=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -93,6 +93,28 @@ class Series:
 
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
+
+
+class LazySeries(Mapping[str, Series]):
+    """Series made when somebody looks: a variant's effect or a sweep point needs the metrics only."""
+
+    def __init__(self, build: Callable[[], Mapping[str, Series]]) -> None:
+        self._build = build
+        self._made: Mapping[str, Series] | None = None
+
+    def _all(self) -> Mapping[str, Series]:
+        if self._made is None:
+            self._made = self._build()
+        return self._made
+
+    def __getitem__(self, name: str) -> Series:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ __all__ = [
 RESTORABLE = timedelta(days=30)
 
 
-class StaleWrite(Exception):  # noqa: N818 - an outcome the writer expects
+class StaleWrite(Exception):
     """The design has moved on since it was read; ``current`` is it as it stands."""
 
     def __init__(self, current: Design) -> None:

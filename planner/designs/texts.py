@@ -13,7 +13,7 @@ LONGEST_TAG = 40
 MOST_TAGS = 20
 
 
-class InvalidField(ValueError):  # noqa: N818 - bad input, not a fault of ours
+class InvalidField(ValueError):
     """A value of a form or request that cannot be saved; ``field`` is its path (`items/0/design`)."""
 
     def __init__(self, *, field: str, message: str) -> None:

@@ -20,7 +20,7 @@ LOOK_EVERY_S = 0.2
 BEAT_EVERY_S = 10.0
 
 
-class Superseded(Exception):  # noqa: N818 - an outcome, not an error
+class Superseded(Exception):
     """The job was given to another worker while this one was silent; whatever this run finds is dropped."""
 
 

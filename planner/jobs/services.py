@@ -36,7 +36,7 @@ PAPERS = ("a4", "letter")
 QUEUE = "jobs"
 
 
-class NotRetryable(ValueError):  # noqa: N818 - an outcome the user is told about
+class NotRetryable(ValueError):
     """Only failed and cancelled jobs can be tried again."""
 
 

@@ -28,7 +28,7 @@ ACTIVE = (State.QUEUED, State.RUNNING, State.CANCELLING)
 FINISHED = tuple(state for state, onward in TRANSITIONS.items() if not onward)
 
 
-class IllegalTransition(ValueError):  # noqa: N818 - named for what happened
+class IllegalTransition(ValueError):
     """The table has no such way: a fault of the caller."""
 
     def __init__(self, *, source: State, target: State) -> None:

@@ -54,7 +54,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
 
 def report(job: Job, hooks: Hooks) -> dict[str, Any]:
     """Make the PDF of the design at the revision asked for, or of the comparison."""
-    # typst and matplotlib are loaded only by a worker that draws
+    # typst is loaded only by a worker that draws
     from planner.reports import build
 
     paper = job.request["paper"]

@@ -49,8 +49,9 @@ def _check(kind: DesignKind, folder: str) -> None:
     if len(names) != len(set(names)):
         raise ValueError(f"kind {kind.slug} defines a metric twice")
     for name, field in kind.spec.model_fields.items():
-        if not field.title or "group" not in (field.json_schema_extra or {}):
-            raise ValueError(f"{kind.slug}.{name} has no label or group: build it with planner.core.kind.quantity & co.")
+        extra = field.json_schema_extra
+        if not field.title or not isinstance(extra, dict) or "group" not in extra:
+            raise ValueError(f"{kind.slug}.{name} has no label or group: build it with planner.core.kind.quantity")
     kind.spec()
     for needed in ("METHOD.md", "examples.toml"):
         if not (_FOLDER / folder / needed).exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def test_each_environment_name_is_read_by_the_settings(service: str) -> None:
 
 
 def modules(command: list[str]) -> list[str]:
-    found = [after for before, after in zip(command, command[1:], strict=False) if before in {"-A", "-m"}]
+    found = [after for before, after in itertools.pairwise(command) if before in {"-A", "-m"}]
     return found + [part for part in command if part.startswith("planner.config.wsgi")]
 
 

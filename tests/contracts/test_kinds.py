@@ -143,6 +143,34 @@ def test_unknown_fields_and_silly_numbers_are_refused_by_name(slug: str) -> None
                 kind.spec.model_validate({name: silly})
 
 
+def corners(kind: DesignKind) -> list[tuple[str, float]]:
+    """Each number at the ends of what the spec lets in, and just above zero."""
+    found = []
+    for name, described in kind.spec.model_json_schema()["properties"].items():
+        shapes = described.get("anyOf", [described])
+        for shape in shapes:
+            if shape.get("type") in {"number", "integer"}:
+                ends = {shape.get("minimum"), shape.get("maximum")}
+                if shape["type"] == "number" and shape.get("minimum") == 0:
+                    ends |= {1e-300, 1e-12}
+                found += [(name, end) for end in ends if end is not None]
+    return found
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_corner_of_the_spec_has_an_answer(slug: str) -> None:
+    kind = kinds.get(slug)
+    for name, value in corners(kind):
+        try:
+            spec = kind.spec.model_validate({name: value})
+        except ValidationError:
+            continue  # two fields that exclude each other
+        result = kind.estimate(spec, CATALOG)
+        assert_sound(kind, result)
+        assert dict(result.series), (name, value)
+        assert list(kind.charts(spec, result)), (name, value)
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_every_field_is_labelled_and_grouped_and_survives_a_round_trip(slug: str) -> None:
     kind = kinds.get(slug)

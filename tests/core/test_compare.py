@@ -16,7 +16,8 @@ TTFT = MetricDef("ttft", "TTFT", "s", "lower", "Latency")
 def item(name="x", *, kind="k", inputs=None, findings=(), answer="cost", cost_metric="cost", ttft_slo=None, **values):
     definitions = {"cost": COST, "speed": SPEED, "load": LOAD, "ttft": TTFT}
     metrics = {
-        key: Metric(definitions[key], value, objective=ttft_slo if key == "ttft" else None) for key, value in values.items()
+        key: Metric(definitions[key], value, objective=ttft_slo if key == "ttft" else None)
+        for key, value in values.items()
     }
     shown = {key: Input(key, key.title(), "G", value, str(value)) for key, value in (inputs or {}).items()}
     return Compared(name, kind, shown, Result(metrics, Answer(answer, "", cost_metric=cost_metric), tuple(findings)))
@@ -56,7 +57,9 @@ def test_figures_at_the_ends_of_the_range_give_no_infinite_delta():
 
 
 def test_inputs_are_split_into_those_that_differ_from_the_first_and_the_equal_ones():
-    found = compare([item(inputs={"rate": 5, "unit": 8}), item(inputs={"rate": 5, "unit": 4}), item(inputs={"rate": 5, "unit": 8})])
+    found = compare(
+        [item(inputs={"rate": 5, "unit": 8}), item(inputs={"rate": 5, "unit": 4}), item(inputs={"rate": 5, "unit": 8})]
+    )
     assert [row.name for row in found.equal] == ["rate"]
     assert [(row.name, row.differs) for row in found.differing] == [("unit", (False, True, False))]
 
@@ -73,7 +76,9 @@ def test_best_follows_the_direction_and_skips_what_is_unknown():
 
 
 def test_ties_share_the_best_but_equal_rows_and_rows_without_direction_have_none():
-    found = compare([item(cost=2.0, load=1.0, speed=5.0), item(cost=2.0, load=2.0, speed=5.0), item(cost=3.0, load=3.0, speed=5.0)])
+    found = compare(
+        [item(cost=2.0, load=1.0, speed=5.0), item(cost=2.0, load=2.0, speed=5.0), item(cost=3.0, load=3.0, speed=5.0)]
+    )
     assert row(found, "cost").best == (0, 1)
     assert row(found, "load").best == ()
     assert row(found, "speed").best == ()

@@ -62,7 +62,7 @@ SPECS = st.fixed_dictionaries(
 )
 LOADS = st.one_of(
     st.just({}),
-    st.fixed_dictionaries({"concurrency": st.floats(1e-3, 1e6)}),
+    st.fixed_dictionaries({"concurrency": st.floats(1e-2, 1e6)}),
     st.fixed_dictionaries({"rate_rps": st.floats(0, 1e5)}),
 )
 

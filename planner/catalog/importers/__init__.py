@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class ImportProblem(ValueError):  # noqa: N818 - the word of the contract: a problem, shown to the user
+class ImportProblem(ValueError):
     """A file or form that cannot be taken; nothing of it was kept.
 
     ``line`` counts from 1 and is None where there are no lines; ``field`` is the column, key or input at fault.

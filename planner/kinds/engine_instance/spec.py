@@ -104,7 +104,7 @@ class EngineInstanceSpec(Spec):
         group=PRECISION,
         unit="bytes",
         shown="GB",
-        gt=0,
+        ge=1,
         le=1e14,
         empty=_("counted from the architecture"),
         advanced=True,
@@ -123,7 +123,7 @@ class EngineInstanceSpec(Spec):
         label=_("Memory fraction"),
         group=ENGINE,
         unit="ratio",
-        gt=0,
+        ge=0.01,
         le=1,
         empty=_("the engine's"),
         help=_("vLLM: of the GPU. SGLang: of what is free before loading. TensorRT-LLM: of what a trial run leaves."),
@@ -218,7 +218,7 @@ class EngineInstanceSpec(Spec):
         label=_("Concurrency"),
         group=WORKLOAD,
         unit="requests",
-        gt=0,
+        ge=0.01,
         le=1e6,
         empty=_("32, or from the rate"),
         help=_("Requests in the system at once; each that ends is replaced. Give this or a rate."),
@@ -242,15 +242,15 @@ class EngineInstanceSpec(Spec):
         label=_("Utilisation"),
         group=MONEY,
         unit="ratio",
-        gt=0,
+        ge=0.001,
         le=1,
         help=_("Share of the paid hours at this load; the rest is paid and idle."),
     )
     ttft_p99_slo_s: float | None = quantity(
-        2.0, label=_("TTFT P99, at most"), group=OBJECTIVES, unit="s", gt=0, le=3600, empty=_("none")
+        2.0, label=_("TTFT P99, at most"), group=OBJECTIVES, unit="s", ge=1e-6, le=3600, empty=_("none")
     )
     tpot_slo_s: float | None = quantity(
-        0.05, label=_("TPOT P99, at most"), group=OBJECTIVES, unit="s", shown="ms", gt=0, le=60, empty=_("none")
+        0.05, label=_("TPOT P99, at most"), group=OBJECTIVES, unit="s", shown="ms", ge=1e-6, le=60, empty=_("none")
     )
 
     @model_validator(mode="before")

@@ -10,7 +10,7 @@ from planner.core.result import Result
 from planner.formulas.lengths import quantile
 from planner.formulas.sizing import units_on_a_node
 from planner.kinds.llm_serving.findings import percent
-from planner.kinds.llm_serving.spec import MOST_TOKENS_PER_S, LlmServingSpec
+from planner.kinds.llm_serving.spec import LEAST_TOKENS_PER_S, MOST_TOKENS_PER_S, LlmServingSpec
 
 _DEFAULTS = LlmServingSpec()
 FAILURE_AT_S = 200.0
@@ -137,7 +137,7 @@ def _other_sizes(spec: LlmServingSpec, result: Result) -> list[Variant]:
         if spec.rate_mode == "assumed":
             factor = rate / (result.value("decode_tokens_per_s_per_gpu") or 1.0)
             changed = float(f"{factor * spec.decode_tokens_per_s_per_gpu:.5g}")
-            change["decode_tokens_per_s_per_gpu"] = min(changed, MOST_TOKENS_PER_S)
+            change["decode_tokens_per_s_per_gpu"] = min(max(changed, LEAST_TOKENS_PER_S), MOST_TOKENS_PER_S)
         if spec.decode_rank_gpus is not None and isinstance(gpus, int):
             change["decode_rank_gpus"] = min(spec.decode_rank_gpus, gpus)
         name = f"EP{gpus}" if _is_wide(spec) else f"{gpus}-GPU"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.core.catalog import Catalog
-from planner.core.result import Answer, Result
+from planner.core.result import Answer, LazySeries, Result
 from planner.kinds.llm_serving.figures import metrics
 from planner.kinds.llm_serving.findings import findings, percent
 from planner.kinds.llm_serving.fleet import Role
@@ -39,7 +39,7 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
             facts=FACTS,
         ),
         findings=findings(made),
-        series=all_series(made, catalog=catalog),
+        series=LazySeries(lambda: all_series(made, catalog=catalog)),
         provenance=_provenance(made, catalog=catalog),
     )
 

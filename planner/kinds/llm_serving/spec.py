@@ -18,7 +18,7 @@ DEMAND = "Demand and growth"
 STEPS = "Steps, memory and network"
 SITE = "Site"
 
-MOST_TOKENS_PER_S = 1e7
+LEAST_TOKENS_PER_S, MOST_TOKENS_PER_S = 1e-3, 1e7
 """Of one GPU: far beyond any, so that a slip of the decimal point is refused."""
 
 
@@ -84,7 +84,7 @@ class LlmServingSpec(Spec):
         label="KV cache",
         group=HARDWARE,
         unit="B/token",
-        gt=0,
+        ge=1,
         le=1e9,
         empty="from the LLM",
         help="70,272 = 61 layers × (512 + 64) × 2 B: latent attention of DeepSeek-V3 in BF16. "
@@ -113,7 +113,7 @@ class LlmServingSpec(Spec):
         label="Prefill, computed",
         group=RATES,
         unit="tok/s/GPU",
-        gt=0,
+        ge=LEAST_TOKENS_PER_S,
         le=MOST_TOKENS_PER_S,
         help="Tokens that are really computed; cached ones do not count.",
     )
@@ -122,7 +122,7 @@ class LlmServingSpec(Spec):
         label="Decode, output",
         group=RATES,
         unit="tok/s/GPU",
-        gt=0,
+        ge=LEAST_TOKENS_PER_S,
         le=MOST_TOKENS_PER_S,
         help="At the TPOT objective. 14,800 a node of 8 on the published day of DeepSeek.",
     )
@@ -217,14 +217,14 @@ class LlmServingSpec(Spec):
         help="Bought beyond the need; they share the load while all are up.",
     )
 
-    ttft_p99_slo_s: float = quantity(2.0, label="TTFT P99, at most", group=OBJECTIVES, unit="s", gt=0, le=3600)
+    ttft_p99_slo_s: float = quantity(2.0, label="TTFT P99, at most", group=OBJECTIVES, unit="s", ge=1e-6, le=3600)
     tpot_slo_s: float = quantity(
         0.05,
         label="TPOT, at most",
         group=OBJECTIVES,
         unit="s",
         shown="ms",
-        gt=0,
+        ge=1e-6,
         le=60,
         help="Mean gap between the tokens of one answer.",
     )
@@ -234,7 +234,7 @@ class LlmServingSpec(Spec):
         group=OBJECTIVES,
         unit="ratio",
         shown="%",
-        gt=0,
+        ge=0.01,
         lt=1,
         help="Share of time in which the peak can be carried.",
     )
@@ -276,7 +276,7 @@ class LlmServingSpec(Spec):
         label="Mean demand",
         group=DEMAND,
         unit="of peak",
-        gt=0,
+        ge=0.001,
         le=1,
         advanced=True,
         help="1 is flat; 0.6 is a usual day.",
@@ -341,7 +341,7 @@ class LlmServingSpec(Spec):
         help="Copies of busy experts that even out the load (EPLB).",
     )
     kv_memory_share: float = quantity(
-        0.9, label="Memory the engine may use", group=STEPS, unit="ratio", shown="%", gt=0, le=1, advanced=True
+        0.9, label="Memory the engine may use", group=STEPS, unit="ratio", shown="%", ge=0.01, le=1, advanced=True
     )
     runtime_bytes: float = quantity(
         8e9,
@@ -361,7 +361,7 @@ class LlmServingSpec(Spec):
         0.003, label="KV hand-over, fixed part", group=STEPS, unit="s", shown="ms", ge=0, le=60, advanced=True
     )
     nic_efficiency: float = quantity(
-        0.8, label="Usable share of a NIC", group=STEPS, unit="ratio", shown="%", gt=0, le=1, advanced=True
+        0.8, label="Usable share of a NIC", group=STEPS, unit="ratio", shown="%", ge=0.01, le=1, advanced=True
     )
 
     pue: float = quantity(1.25, label="PUE", group=SITE, unit="×", ge=1, le=3, advanced=True)
