@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -33,7 +34,7 @@ def checks() -> dict[str, list[str]]:
 
 def environment(name: str) -> dict[str, str]:
     if name == "deployment":
-        return {**os.environ, "SECRET_KEY": "x7" * 40, "ALLOWED_HOSTS": "planner.example.org", "HSTS_PRELOAD": "1"}
+        return {**os.environ, "SECRET_KEY": secrets.token_urlsafe(60), "ALLOWED_HOSTS": "planner.example.org", "HSTS_PRELOAD": "1"}
     return {**os.environ, "LOCAL_MODE": "1"}
 
 

