@@ -34,7 +34,8 @@ def checks() -> dict[str, list[str]]:
 
 def environment(name: str) -> dict[str, str]:
     if name == "deployment":
-        return {**os.environ, "SECRET_KEY": secrets.token_urlsafe(60), "ALLOWED_HOSTS": "planner.example.org", "HSTS_PRELOAD": "1"}
+        key = secrets.token_urlsafe(60)
+        return {**os.environ, "SECRET_KEY": key, "ALLOWED_HOSTS": "planner.example.org", "HSTS_PRELOAD": "1"}
     return {**os.environ, "LOCAL_MODE": "1"}
 
 

@@ -91,10 +91,10 @@ def test_a_stranger_plans_simulates_compares_shares_and_exports(clone: Path) -> 
         status, share, _ = api.call("POST", f"/api/v1/designs/{ids[0]}/shares/", {})
         assert status == 201, share
         stranger = Browser(base)
-        assert stranger.open(share["url"])[0] == 200
+        assert stranger.open(share["link"])[0] == 200
         assert stranger.open(f"/designs/{ids[0]}/")[1].startswith(f"{base}/sign-in/")
         assert api.call("DELETE", f"/api/v1/designs/{ids[0]}/shares/{share['id']}/")[0] == 204
-        assert stranger.open(share["url"])[0] in {404, 410}
+        assert stranger.open(share["link"])[0] in {404, 410}
 
         status, pdf, _ = api.call("GET", f"/api/v1/designs/{ids[0]}/report.pdf")
         assert status == 200
