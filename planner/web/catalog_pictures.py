@@ -64,7 +64,7 @@ def roofline_chart(gpu: Gpu) -> Chart | None:
     bandwidth = gpu.figure("memory_bytes_per_s")
     traces, marks = [], []
     for order, ridge in enumerate(ridges):
-        peak = ridge["value"] * bandwidth
+        peak = ridge["peak"]
         intensities = sorted({LOWEST_INTENSITY, ridge["value"], max(HIGHEST_INTENSITY, 4 * ridge["value"])})
         rates = [min(peak, each * bandwidth) for each in intensities]
         traces.append(Trace(ridge["label"], x=intensities, y=rates, order=order))
@@ -87,7 +87,9 @@ def parts_chart(parts: Mapping[str, float]) -> Chart:
     """Parameters by part."""
     ordered = sorted(parts.items(), key=lambda part: -part[1])
     trace = Trace(
-        _("Parameters"), x=[label_of(name) for name, _value in ordered], y=[value for _name, value in ordered]
+        _("Parameters"),
+        x=[label_of(name).capitalize() if label_of(name).islower() else label_of(name) for name, _value in ordered],
+        y=[value for _name, value in ordered],
     )
     largest = label_of(ordered[0][0])
     share = quantities.show(ordered[0][1] / sum(parts.values()), "ratio")

@@ -160,9 +160,12 @@ def ridge_points(gpu: Gpu) -> list[Row]:
     rows = []
     for name in ("bf16_flops_per_s", "fp8_flops_per_s", "fp4_flops_per_s"):
         if gpu.has(name):
-            ridge, peak = gpu.figure(name) / bandwidth, quantities.show(gpu.figure(name), "FLOP/s", shown=SHOWN[name])
-            working = f"{peak} ÷ {quantities.show(bandwidth, 'bytes/s', shown='GB/s')}"
-            rows.append({"label": label_of(name), "value": ridge, "text": f"{ridge:,.0f}", "working": working})
+            peak = gpu.figure(name)
+            ridge, shown = peak / bandwidth, quantities.show(peak, "FLOP/s", shown=SHOWN[name])
+            working = f"{shown} ÷ {quantities.show(bandwidth, 'bytes/s', shown='GB/s')}"
+            rows.append(
+                {"label": label_of(name), "value": ridge, "peak": peak, "text": f"{ridge:,.0f}", "working": working}
+            )
     return rows
 
 

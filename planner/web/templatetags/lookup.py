@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext as _
 
 from planner.core import quantities
 
 register = template.Library()
+
+DIGEST = re.compile(r"[0-9a-f]{16,}")
 
 
 @register.filter
@@ -43,3 +47,35 @@ def signed_share(value: float) -> str:
         return f"0{quantities.NBSP}%"
     sign = quantities.MINUS if value < 0 else "+"
     return f"{sign}{quantities.show(abs(value), 'ratio')}"
+
+
+@register.filter
+def made_of(provenance: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What made a figure, a row each: name, words, and the whole of a digest that is cut."""
+    return [
+        {"name": name.replace("_", " "), "text": _cut(text), "full": text}
+        for name, value in provenance.items()
+        if (text := _said(value))
+    ]
+
+
+def _said(value: Any) -> str:
+    """A value in words; the parts of a mapping that say the same stand together."""
+    if not isinstance(value, Mapping):
+        return _word(value)
+    by_text: dict[str, list[str]] = {}
+    for name, part in value.items():
+        if text := _cut(_said(part)):
+            by_text.setdefault(text, []).append(str(name).replace("_", " "))
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in by_text.items())
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return "" if value is None else str(value)
+
+
+def _cut(text: str) -> str:
+    """A digest as far as one compares it by eye."""
+    return text[:12] if DIGEST.fullmatch(text) else text

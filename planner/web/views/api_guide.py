@@ -31,7 +31,7 @@ def guide(request: TeamRequest) -> HttpResponse:
         "token_command": "$(cat .local/token)" if settings.LOCAL_MODE else "$PLANNER_TOKEN",
         "base": base,
         "examples": _examples(found[0], base=base) if found else {},
-        "limit": limit,
+        "limit": f"{int(limit):,}",
         "per": {"m": "minute", "s": "second", "h": "hour", "d": "day"}.get(per[:1], per),
         "simulator": any(kind.simulator for kind in found),
     }

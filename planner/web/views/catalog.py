@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from planner.catalog import selectors
 from planner.catalog.models import Entry
@@ -33,6 +34,7 @@ def catalog(request: TeamRequest) -> HttpResponse:
 
 
 @require_safe
+@vary_on_headers("HX-Request", "HX-Target")
 @member_required
 def table(request: TeamRequest, table: str) -> HttpResponse:
     """The entries of a table that match; htmx swaps only the list."""

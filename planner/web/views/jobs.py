@@ -16,6 +16,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 from pydantic import ValidationError
 
 from planner.accounts.selectors import allows
@@ -35,6 +36,7 @@ CANNOT_RUN = (InvalidField, MissingFigure, UnknownEntry, UnknownKind, services.N
 
 
 @require_safe
+@vary_on_headers("HX-Request", "HX-Target")
 @member_required
 def jobs(request: TeamRequest) -> HttpResponse:
     """The team's jobs, newest first; the list follows them while any of them runs."""
@@ -55,10 +57,11 @@ def jobs(request: TeamRequest) -> HttpResponse:
         "purposes": Purpose.choices,
         "running": any(row["is_active"] for row in rows),
     }
-    return render(request, "jobs/jobs.html#rows" if request.htmx else "jobs/jobs.html", context)
+    return render(request, "jobs/jobs.html#rows" if request.htmx.target == "rows" else "jobs/jobs.html", context)
 
 
 @require_safe
+@vary_on_headers("HX-Request", "HX-Target")
 @member_required
 def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
     """One job. The fragment carries its trigger only while the job is under way: polling ends with it."""
@@ -69,11 +72,12 @@ def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
         "view": view,
         "progress": _progress(view),
         "facts": _facts(view),
+        "groups": _side_by_side(view),
         "load": load_of(view, team=request.team) if view["purpose"] == Purpose.SIMULATION else None,
         "editable": allows(request.role, "editor"),
         "title": _title(view),
     }
-    return render(request, "jobs/job.html#live" if request.htmx else "jobs/job.html", context)
+    return render(request, "jobs/job.html#live" if request.htmx.target == "job" else "jobs/job.html", context)
 
 
 @require_POST
@@ -169,12 +173,30 @@ def _facts(view: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and figure of what is known about a run."""
     known = (
         (_("Simulated"), view["simulated_s"] or None, "s"),
-        (_("Requests"), view["events"] or None, "requests"),
-        (_("Speed"), view["events_per_s"], "req/s"),
+        (_("Events"), view["events"] or None, "events"),
+        (_("Speed"), view["events_per_s"], "events/s"),
         (_("Elapsed"), view["elapsed_s"], "s"),
         (_("Left"), view["eta_s"], "s"),
     )
     return [(label, quantities.show(value, unit)) for label, value, unit in known if value is not None]
+
+
+def _side_by_side(view: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was simulated by group, each figure with its estimate where there is one; so far, what there is."""
+    beside = {row["name"]: row for row in view["beside"]}
+    groups = view["metrics"] or [{"name": "", "rows": [row["simulated"] for row in view["beside"]]}]
+    return [
+        {
+            "name": group["name"],
+            "rows": [{"simulated": row, **_estimated(beside.get(row["name"]))} for row in group["rows"]],
+        }
+        for group in groups
+        if group["rows"]
+    ]
+
+
+def _estimated(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"estimate": row["estimate"], "delta": row["delta"]} if row else {"estimate": None, "delta": None}
 
 
 def _csv(view: Mapping[str, Any]) -> str:

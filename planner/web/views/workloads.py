@@ -225,7 +225,7 @@ def _trace_page(request: TeamRequest, *, problem: ImportProblem | None = None) -
             (_("cached tokens, optional"), NAMES["cached_tokens"], _("in place of hashes")),
         ],
         "most_mib": settings.UPLOAD_MAX_BYTES // 2**20,
-        "most_rows": settings.UPLOAD_MAX_ROWS,
+        "most_rows": f"{settings.UPLOAD_MAX_ROWS:,}",
     }
     return render(request, "workloads/trace_form.html", context, status=422 if problem else 200)
 
