@@ -12,8 +12,8 @@ from planner.catalog.models import Entry
 from planner.core import quantities
 from planner.core.catalog import Catalog, UnknownEntry
 from planner.formulas import attention, memory
+from planner.web.catalog_labels import SHOWN
 from planner.web.catalog_pictures import COMMITMENTS
-from planner.web.catalog_sheet import SHOWN
 
 BF16_BYTES = 2.0
 Read = Callable[[Entry, Catalog], str]

@@ -16,7 +16,8 @@ from planner.catalog.services import FIGURE_UNITS
 from planner.catalog.workload_services import PROFILE_FACTS
 from planner.core import quantities
 from planner.core.catalog import Catalog
-from planner.web.catalog_sheet import GPU_FIGURES, SHOWN, label_of
+from planner.web.catalog_labels import SHOWN, label_of
+from planner.web.catalog_sheet import GPU_FIGURES
 
 NEEDED = ("memory_bytes", "memory_bytes_per_s")
 TEXTS = ("name", "vendor", "architecture", "notes", "source")

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy
 from planner.core import quantities
 from planner.core.catalog import Gpu, Llm, Price
 from planner.core.chart import Axis, Chart, Mark, Trace
-from planner.web.catalog_sheet import label_of, ridge_points
+from planner.web.catalog_labels import label_of
+from planner.web.catalog_sheet import ridge_points
 
 COMMITMENTS = {
     "on_demand": gettext_lazy("on demand"),

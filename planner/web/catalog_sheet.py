@@ -16,6 +16,7 @@ from planner.catalog import selectors
 from planner.catalog.models import Entry
 from planner.core import quantities
 from planner.core.catalog import Catalog, Gpu, Llm, Price
+from planner.web.catalog_labels import LABELS, SHOWN, label_of
 
 TABLES = {
     "gpus": (gettext_lazy("GPUs"), gettext_lazy("Memory, compute, links, power, and what an hour costs.")),
@@ -38,85 +39,9 @@ GPU_FIGURES = (
     ),
     (gettext_lazy("Power"), ("tdp_w",)),
 )
-LABELS = {
-    "memory_bytes": gettext_lazy("Marketed"),
-    "visible_memory_bytes": gettext_lazy("Visible to the runtime"),
-    "memory_bytes_per_s": gettext_lazy("Bandwidth"),
-    "bf16_flops_per_s": "BF16",
-    "fp8_flops_per_s": "FP8",
-    "fp4_flops_per_s": "FP4",
-    "int8_ops_per_s": "INT8",
-    "scaleup_bytes_per_s": gettext_lazy("Scale-up link, a GPU"),
-    "scaleup_gpus": gettext_lazy("Scale-up domain"),
-    "nic_bytes_per_s": gettext_lazy("NIC, a GPU"),
-    "pcie_bytes_per_s": "PCIe",
-    "tdp_w": "TDP",
-    "bandwidth_bytes_per_s": gettext_lazy("Bandwidth, one way"),
-    "latency_s": gettext_lazy("Latency"),
-    "params": gettext_lazy("Parameters"),
-    "active_params": gettext_lazy("Active parameters"),
-    "price": gettext_lazy("Price"),
-    "layers": gettext_lazy("Layers"),
-    "hidden": gettext_lazy("Hidden width"),
-    "heads": gettext_lazy("Query heads"),
-    "kv_heads": gettext_lazy("KV heads"),
-    "head_dim": gettext_lazy("Head width"),
-    "intermediate": gettext_lazy("MLP width"),
-    "vocab": gettext_lazy("Vocabulary"),
-    "tied_embeddings": gettext_lazy("Tied embeddings"),
-    "max_context_tokens": gettext_lazy("Longest context"),
-    "mtp_layers": gettext_lazy("Draft (MTP) layers"),
-    "gated_attention": gettext_lazy("Gated attention"),
-    "sparse_top_k": gettext_lazy("Tokens a sparse indexer keeps"),
-    "moe": gettext_lazy("Experts"),
-    "experts": gettext_lazy("Experts"),
-    "top_k": gettext_lazy("Experts a token"),
-    "expert_width": gettext_lazy("Width of an expert"),
-    "shared_experts": gettext_lazy("Shared experts"),
-    "shared_width": gettext_lazy("Width of a shared expert"),
-    "first_dense_layers": gettext_lazy("Dense layers first"),
-    "every": gettext_lazy("Experts in every n-th layer"),
-    "mla": gettext_lazy("Latent attention (MLA)"),
-    "kv_lora_rank": gettext_lazy("KV latent rank"),
-    "q_lora_rank": gettext_lazy("Query latent rank"),
-    "rope_dim": gettext_lazy("Rotary width"),
-    "nope_dim": gettext_lazy("Plain width"),
-    "v_dim": gettext_lazy("Value width"),
-    "sliding": gettext_lazy("Sliding window"),
-    "window": gettext_lazy("Window, tokens"),
-    "linear": gettext_lazy("Recurrent layers"),
-    "state_bytes": gettext_lazy("State of a request, bytes"),
-    "layer_params": gettext_lazy("Parameters of a mixer"),
-    "hf_id": "Hugging Face",
-    "native_dtype": gettext_lazy("Published in"),
-    "dense_mlp": gettext_lazy("Dense MLPs"),
-    "mtp": gettext_lazy("Draft (MTP) layers, apart"),
-    "as_of": gettext_lazy("As of"),
-}
 PARTS = ("moe", "mla", "sliding", "linear")
 """Parts of an architecture that have shapes of their own."""
-SHOWN = {
-    "memory_bytes": "GB",
-    "visible_memory_bytes": "GiB",
-    "memory_bytes_per_s": "GB/s",
-    "bf16_flops_per_s": "TFLOP/s",
-    "fp8_flops_per_s": "TFLOP/s",
-    "fp4_flops_per_s": "TFLOP/s",
-    "int8_ops_per_s": "TOP/s",
-    "scaleup_bytes_per_s": "GB/s",
-    "nic_bytes_per_s": "GB/s",
-    "pcie_bytes_per_s": "GB/s",
-    "bandwidth_bytes_per_s": "GB/s",
-    "tdp_w": "W",
-}
-"""Units that stay the same down a column; other figures take the prefix of their size."""
-
 Row = dict[str, Any]
-
-
-def label_of(name: str) -> str:
-    """The words of a key; of one that has none, the key itself."""
-    return str(LABELS.get(name, name.replace("_", " ")))
 
 
 def figure_row(name: str, *, figure: Mapping[str, Any], label: str = "") -> Row:
@@ -284,9 +209,11 @@ def _is_tables(value: Any) -> bool:
 
 
 def _table_name(key: str, part: Mapping[str, Any]) -> str:
-    """A table of a list by what it applies from: "versions since 0.8"."""
-    first = next((f"{label_of(name)} {value}" for name, value in part.items() if isinstance(value, str)), "")
-    return f"{label_of(key)} {first}".strip()
+    """A table of a list by what it applies from: "versions, since 0.8"."""
+    mark = next((name for name in part if name == "since" or name.endswith("_from")), "")
+    value = part.get(mark, "")
+    shown = quantities.show(value["value"], value["unit"]) if isinstance(value, Mapping) else value
+    return f"{label_of(key)}, {label_of(mark).lower()} {shown}" if mark else label_of(key)
 
 
 def _words(value: Any) -> dict[str, str]:

@@ -17,6 +17,7 @@ from planner.core.catalog import Catalog, UnknownEntry
 from planner.web import catalog_pictures as pictures
 from planner.web import catalog_sheet as sheet
 from planner.web.catalog_columns import COLUMNS, cells
+from planner.web.catalog_labels import label_of
 from planner.web.security import TeamRequest, member_required
 
 PAGE_SIZE = 100
@@ -113,7 +114,7 @@ def _filters(request: TeamRequest, table: str, *, chosen: Mapping[str, str]) -> 
     return [
         {
             "name": name,
-            "label": sheet.label_of(name),
+            "label": label_of(name),
             "chosen": chosen[name],
             "values": sorted({row[place] for row in rows if isinstance(row[place], str)}, key=str.lower),
         }
@@ -137,7 +138,7 @@ def _about(found: Entry) -> dict[str, Any]:
         "aliases": payload.get("aliases", []),
         "notes": payload.get("notes", ""),
         "words": [
-            (sheet.label_of(name), str(payload[name]).replace("_", " "))
+            (label_of(name), str(payload[name]).replace("_", " "))
             for name in ("hf_id", "native_dtype", "scope", "provider", "market", "commitment")
             if payload.get(name)
         ],

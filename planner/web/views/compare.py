@@ -263,5 +263,5 @@ def _shares(request: TeamRequest, saved: Comparison) -> list[dict[str, Any]]:
             "link": request.build_absolute_uri(services.share_link(row)),
             "expired": row.expires_at is not None and row.expires_at <= now,
         }
-        for row in selectors.shares(request.team, comparison=saved)
+        for row in selectors.shares(request.team, comparison=saved).defer("frozen")
     ]
