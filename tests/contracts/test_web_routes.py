@@ -1,0 +1,220 @@
+"""Every page and action against owner, team-mate, viewer, stranger and nobody; a route without a row fails."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from planner import kinds
+from planner.accounts import services as accounts
+from planner.catalog import services as catalog
+from planner.catalog.models import Entry, Workload
+from planner.designs import services as designs
+from planner.jobs.models import Job
+from planner.web.urls import urlpatterns
+
+pytestmark = pytest.mark.django_db
+KIND = next(iter(kinds.all_kinds()))
+ZERO = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a route is for: who may GET it, who may POST it, and whose things its address names.
+
+    ``get``/``post`` are the least role (None: not offered); ``arguments`` name things of the team; ``own`` says that a
+    stranger must not find them.
+    """
+
+    get: str | None = None
+    post: str | None = None
+    arguments: tuple[str, ...] = ()
+    own: bool = False
+
+
+PUBLIC, MEMBER, EDITOR, ADMIN = "public", "viewer", "editor", "admin"
+ROWS = {
+    "home": Row(get=MEMBER),
+    "sign-in": Row(get=PUBLIC, post=PUBLIC),
+    "sign-out": Row(post=PUBLIC),
+    "enter": Row(get=PUBLIC, arguments=("nonsense",)),
+    "preferences": Row(post=PUBLIC),
+    "account": Row(get=MEMBER),
+    "choose-team": Row(post=MEMBER),
+    "member-set": Row(post=ADMIN),
+    "member-remove": Row(post=ADMIN, arguments=("zero",)),
+    "token-create": Row(post=MEMBER),
+    "token-revoke": Row(post=MEMBER, arguments=("zero",)),
+    "search": Row(get=MEMBER),
+    "validation": Row(get=MEMBER),
+    "new": Row(get=MEMBER),
+    "new-kind": Row(get=MEMBER, post=EDITOR, arguments=("kind",)),
+    "live": Row(post=MEMBER, arguments=("kind",)),
+    "simulate": Row(post=EDITOR, arguments=("kind",)),
+    "keep-workload": Row(post=EDITOR, arguments=("kind",)),
+    "design": Row(get=MEMBER, post=EDITOR, arguments=("design",), own=True),
+    "history": Row(get=MEMBER, arguments=("design",), own=True),
+    "revert": Row(post=EDITOR, arguments=("design",), own=True),
+    "describe": Row(get=EDITOR, post=EDITOR, arguments=("design",), own=True),
+    "duplicate": Row(post=EDITOR, arguments=("design",), own=True),
+    "delete": Row(post=EDITOR, arguments=("design",), own=True),
+    "restore": Row(post=EDITOR, arguments=("design",), own=True),
+    "share": Row(post=EDITOR, arguments=("design",), own=True),
+    "share-revoke": Row(post=EDITOR, arguments=("design", "share"), own=True),
+    "report": Row(post=EDITOR, arguments=("design",), own=True),
+    "export": Row(get=MEMBER, arguments=("design", "csv"), own=True),
+    "compare": Row(get=MEMBER),
+    "compare-save": Row(post=EDITOR),
+    "comparison": Row(get=MEMBER, arguments=("comparison",), own=True),
+    "comparison-export": Row(get=MEMBER, arguments=("comparison",), own=True),
+    "comparison-report": Row(post=EDITOR, arguments=("comparison",), own=True),
+    "comparison-simulate": Row(post=EDITOR, arguments=("comparison",), own=True),
+    "comparison-share": Row(post=EDITOR, arguments=("comparison",), own=True),
+    "comparison-share-revoke": Row(post=EDITOR, arguments=("comparison", "comparison_share"), own=True),
+    "jobs": Row(get=MEMBER),
+    "job": Row(get=MEMBER, arguments=("job",), own=True),
+    "job-cancel": Row(post=EDITOR, arguments=("job",), own=True),
+    "job-retry": Row(post=EDITOR, arguments=("job",), own=True),
+    "job-document": Row(get=MEMBER, arguments=("job",), own=True),
+    "job-export": Row(get=MEMBER, arguments=("job", "csv"), own=True),
+    "catalog": Row(get=MEMBER),
+    "catalog-table": Row(get=MEMBER, arguments=("gpus",)),
+    "catalog-entry": Row(get=MEMBER, arguments=("gpus", "gpu"), own=True),
+    "catalog-add-gpu": Row(get=EDITOR, post=EDITOR),
+    "catalog-add-llm": Row(get=EDITOR, post=EDITOR),
+    "catalog-edit-gpu": Row(get=EDITOR, post=EDITOR, arguments=("gpu",), own=True),
+    "catalog-delete": Row(get=EDITOR, post=EDITOR, arguments=("gpus", "gpu"), own=True),
+    "workloads": Row(get=MEMBER),
+    "workload": Row(get=MEMBER, arguments=("workload",), own=True),
+    "workload-import": Row(get=EDITOR, post=EDITOR),
+    "workload-profile": Row(get=EDITOR, post=EDITOR),
+    "workload-delete": Row(get=EDITOR, post=EDITOR, arguments=("workload",), own=True),
+    "shared": Row(get=PUBLIC, arguments=("token",)),
+    "shared-pdf": Row(get=PUBLIC, arguments=("token",)),
+    "shared-csv": Row(get=PUBLIC, arguments=("token",)),
+    "shared-open": Row(post=EDITOR, arguments=("token",)),
+    "methods": Row(get=MEMBER),
+    "api-guide": Row(get=MEMBER),
+}
+RANK = {"nobody": 0, "viewer": 1, "editor": 2, "admin": 3}
+PEOPLE = {"vera": "viewer", "bob": "editor", "alice": "admin"}
+
+
+@pytest.fixture
+def world() -> SimpleNamespace:
+    """A team with one of everything, and a stranger with a team of their own."""
+    people = {name: accounts.create_user(username=name) for name in ("alice", "bob", "vera", "charlie")}
+    team = accounts.create_team(name="Planners", owner=people["alice"])
+    for name in ("bob", "vera"):
+        accounts.membership_set(team=team, user=people[name], role=PEOPLE[name], by=people["alice"])
+    accounts.create_team(name="Elsewhere", owner=people["charlie"])
+    catalog.catalog_load()
+    made = [
+        designs.design_create(team=team, user=people["alice"], kind=KIND, spec={}, name=name) for name in ("One", "Two")
+    ]
+    comparison = designs.comparison_create(
+        team=team, user=people["alice"], items=[{"design": str(one.id)} for one in made]
+    )
+    share = designs.share_create(team=team, user=people["alice"], design=made[0])
+    columns = io.BytesIO()
+    ones = np.ones(3, dtype=np.int64)
+    np.savez_compressed(columns, arrival_s=np.arange(3.0), input_tokens=ones, output_tokens=ones)
+    workload = Workload.objects.create(slug="own", name="Own", form="trace", team=team, columns=columns.getvalue())
+    shipped = Entry.objects.get(table="gpus", slug="l4", team=None)
+    payload = {**shipped.payload, "slug": "own-gpu", "name": "Own GPU", "aliases": []}
+    Entry.objects.create(table="gpus", slug="own-gpu", name="Own GPU", team=team, payload=payload)
+    job = Job.objects.create(
+        team=team, purpose="report", title="Printed", kind=KIND, key="k", state="succeeded", document=b"%PDF-1.7",
+        request={}, result={"media_type": "application/pdf", "filename": "a.pdf", "metrics": {}},
+    )  # fmt: skip
+    named = {
+        "kind": KIND,
+        "design": made[0].id,
+        "share": share.id,
+        "comparison": comparison.id,
+        "comparison_share": designs.share_create(team=team, user=people["alice"], comparison=comparison).id,
+        "job": job.id,
+        "workload": workload.id,
+        "gpu": "own-gpu",
+        "token": designs.share_link(share).strip("/").split("/")[1],
+        "nonsense": "nonsense",
+        "zero": ZERO,
+    }
+    return SimpleNamespace(people=people, named=named)
+
+
+def address(world: SimpleNamespace, name: str) -> str:
+    return reverse(f"web:{name}", args=[world.named.get(argument, argument) for argument in ROWS[name].arguments])
+
+
+def client(world: SimpleNamespace, name: str) -> Client:
+    found = Client()
+    found.force_login(world.people[name])
+    return found
+
+
+def test_each_route_has_a_row() -> None:
+    assert {pattern.name for pattern in urlpatterns} == set(ROWS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_members_get_what_their_role_allows(world: SimpleNamespace, name: str) -> None:
+    row = ROWS[name]
+    for person, role in PEOPLE.items():
+        status = client(world, person).get(address(world, name)).status_code
+        if row.get is None:
+            assert status == 405, person
+        elif row.get == PUBLIC:
+            assert status in {200, 302, 404, 410}, person
+        elif RANK[role] >= RANK[row.get]:
+            assert status == 200, (person, status)
+        else:
+            assert status == 403, (person, status)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.post not in {None, PUBLIC}])
+def test_members_change_what_their_role_allows(world: SimpleNamespace, name: str) -> None:
+    row = ROWS[name]
+    for person, role in PEOPLE.items():
+        status = client(world, person).post(address(world, name)).status_code
+        if RANK[role] < RANK[row.post]:
+            assert status == 403, (person, status)
+        else:
+            assert status in {200, 302, 404, 409, 412, 422}, (person, status)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_nobody_is_sent_to_sign_in(world: SimpleNamespace, name: str) -> None:
+    row = ROWS[name]
+    if row.get not in {None, PUBLIC}:
+        reply = Client().get(address(world, name))
+        assert reply.status_code == 302
+        assert reply.url.startswith("/sign-in/?next=")
+    if row.post not in {None, PUBLIC}:
+        reply = Client().post(address(world, name))
+        assert reply.status_code == 302
+        assert reply.url.startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.own])
+def test_a_stranger_finds_nothing_and_changes_nothing(world: SimpleNamespace, name: str) -> None:
+    row, stranger = ROWS[name], client(world, "charlie")
+    before = {model: list(model.objects.order_by("pk").values()) for model in (Job, Workload, Entry)}
+    if row.get is not None:
+        assert stranger.get(address(world, name)).status_code == 404
+    if row.post is not None:
+        assert stranger.post(address(world, name), {"days": "", "name": "x"}).status_code == 404
+    assert before == {model: list(model.objects.order_by("pk").values()) for model in before}
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.post is not None])
+def test_a_change_without_the_form_key_is_refused(world: SimpleNamespace, name: str) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.force_login(world.people["alice"])
+    assert careful.post(address(world, name)).status_code == 403
