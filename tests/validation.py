@@ -14,7 +14,8 @@ from pathlib import Path
 
 from planner import kinds
 from planner.catalog import files
-from planner.formulas import attention, memory
+from planner.catalog.derived import published_totals
+from planner.formulas import attention
 from tests.golden.published import DESIGN_FIGURES, KV_BYTES_PER_TOKEN
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,9 +25,8 @@ Pair = tuple[str, float, float]
 
 def parameters() -> Iterator[Pair]:
     """Parameters counted from the architecture against the published total."""
-    for llm in CATALOG.llms():
-        if llm.published_params is not None:
-            yield llm.family, memory.parameters(llm)["total"], llm.published_params
+    for row in published_totals(CATALOG):
+        yield row["llm"].family, row["counted"], row["published"]
 
 
 def kv_per_token() -> Iterator[Pair]:

@@ -44,6 +44,17 @@ def llm_facts(llm: Llm, catalog: Catalog | None = None) -> dict[str, Any]:
     return facts
 
 
+def published_totals(catalog: Catalog) -> list[dict[str, Any]]:
+    """Counted against published parameters of every LLM that quotes a total, the largest error first."""
+    rows = []
+    for llm in catalog.llms():
+        if llm.published_params:
+            counted = memory.parameters(llm)["total"]
+            error = _difference(counted, llm.published_params)
+            rows.append({"llm": llm, "counted": counted, "published": llm.published_params, "error": error})
+    return sorted(rows, key=lambda row: -abs(row["error"] or 0.0))
+
+
 def _weight_dtypes(llm: Llm) -> tuple[str, ...]:
     return tuple(dict.fromkeys((llm.native_dtype, *WEIGHT_DTYPES)))
 

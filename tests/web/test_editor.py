@@ -8,10 +8,12 @@ import re
 import pytest
 from django.urls import reverse
 
+from planner import kinds
 from planner.catalog import selectors as catalogs
 from planner.designs import services as designs
 from planner.designs.models import Design, Share
 from planner.jobs.models import Job
+from planner.web import workload_source
 from tests.web.sample import SECRET
 
 pytestmark = pytest.mark.django_db
@@ -242,6 +244,27 @@ def test_sharing_and_revoking(signed_in, design):
     client.post(reverse("web:share-revoke", args=[design.id, share.id]))
     share.refresh_from_db()
     assert share.revoked_at is not None
+
+
+def test_only_its_maker_or_an_admin_takes_a_link_back(signed_in, design, people):
+    share = designs.share_create(team=people.team, user=people.alice, design=design)
+    address, revoke = (
+        reverse("web:design", args=[design.id]),
+        reverse("web:share-revoke", args=[design.id, share.id]),
+    )
+    assert revoke not in words(signed_in("bob").get(address))
+    assert signed_in("bob").post(revoke).status_code == 403
+    assert revoke in words(signed_in("alice").get(address))
+    assert signed_in("alice").post(revoke).status_code == 302
+
+
+def test_a_trace_fills_the_form_with_figures_one_would_type(people, catalog):
+    """The shipped trace has a mean of 1,154.697… input tokens; the profile of a design keeps what was typed."""
+    kind, trace = kinds.get("sample"), workload_source.selectors.workload("azure-2023-conversation", team=people.team)
+    means = {row.slug: change for row, change in workload_source.sources(kind, team=people.team)}[trace.slug]
+    for name, value in means.items():
+        assert value == float(f"{value:.5g}")
+        assert value == pytest.approx(trace.facts[name], rel=1e-4)
 
 
 def test_simulating_starts_a_job_with_what_is_typed(signed_in, typed):

@@ -177,22 +177,6 @@ def test_errors_say_what_to_do(signed_in):
     assert Client().get("/nothing/").status_code == 404
 
 
-def test_validation_says_that_nothing_is_measured_yet(signed_in):
-    assert "not measured yet" in words(signed_in("bob").get("/validation/"))
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"text": "68", "unit_text": "nodes", "shown": "68 nodes", "label": "Nodes"}, "68"),
-        ({"text": "1.27", "unit_text": "s", "shown": "1.27 s", "label": "TTFT P99, seconds"}, "1.27 s"),
-        ({"text": "3", "unit_text": "", "shown": "3", "label": "Depth"}, "3"),
-    ],
-)
-def test_a_figure_drops_its_unit_only_where_the_label_says_it(row, said):
-    assert figure_words(row) == said
-
-
 def test_a_claim_stands_out_and_markup_does_not_get_in():
     assert claim("**4 GPUs** <i>do</i>") == "<b>4 GPUs</b> &lt;i&gt;do&lt;/i&gt;"
 

@@ -30,7 +30,7 @@ def guide(request: TeamRequest) -> HttpResponse:
         "kinds": [(kind, reverse("api:kind", args=[kind.slug])) for kind in found],
         "token_command": "$(cat .local/token)" if settings.LOCAL_MODE else "$PLANNER_TOKEN",
         "base": base,
-        "examples": _examples(found[0], base=base) if found else {},
+        "examples": _examples(found, base=base),
         "limit": f"{int(limit):,}",
         "per": {"m": "minute", "s": "second", "h": "hour", "d": "day"}.get(per[:1], per),
         "simulator": any(kind.simulator for kind in found),
@@ -38,8 +38,10 @@ def guide(request: TeamRequest) -> HttpResponse:
     return render(request, "api_guide/guide.html", context)
 
 
-def _examples(kind: DesignKind, *, base: str) -> dict[str, str]:
-    """Requests of one kind, each with the address the router gives."""
+def _examples(found: list[DesignKind], *, base: str) -> dict[str, str]:
+    """Requests, each with the address the router gives; the simulation is of a kind that can be simulated."""
+    kind = found[0]
+    simulated = next((one for one in found if one.simulator), kind)
     at = {name: base + reverse(f"api:{name}") for name in ("kinds", "estimates", "designs", "simulations", "jobs")}
     spec: dict[str, Any] = {}
     body = {"kind": kind.slug, "spec": spec}
@@ -49,7 +51,9 @@ def _examples(kind: DesignKind, *, base: str) -> dict[str, str]:
         "estimate": _curl(at["estimates"], body=body),
         "design": _curl(at["designs"], body={**body, "name": "From a script"}, headers=["Idempotency-Key: first-try"]),
         "change": _curl(one, method="PATCH", body={"name": "Renamed"}, headers=['If-Match: "1"']),
-        "simulate": _curl(at["simulations"], body={**body, "duration_s": SIMULATED_S, "seed": 1}),
+        "simulate": _curl(
+            at["simulations"], body={"kind": simulated.slug, "spec": spec, "duration_s": SIMULATED_S, "seed": 1}
+        ),
         "job": _curl(f"{at['jobs']}$JOB/result/"),
         "python": _python(at["estimates"], body=body),
     }
