@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.compare import lacks
 from planner.core.result import Metric
 from planner.designs import estimation, figures
@@ -29,7 +28,7 @@ def effect_view(estimate: Estimate, *, change: Mapping[str, Any]) -> dict[str, A
     """
     try:
         after = changed(estimate, change=change)
-    except (ValidationError, MissingFigure, UnknownEntry) as error:
+    except estimation.CANNOT_ANSWER as error:
         return {"error": _reason(error), "ok": False, "changes": []}
     headline = estimate.result.answer
     return {

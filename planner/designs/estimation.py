@@ -10,15 +10,18 @@ from threading import Lock
 from typing import Any
 
 from django.conf import settings
+from pydantic import ValidationError
 
 from planner import kinds
 from planner.accounts.models import Team
 from planner.catalog import selectors as catalog_selectors
-from planner.core.catalog import Catalog
+from planner.core.catalog import Catalog, MissingFigure, UnknownEntry
 from planner.core.kind import DesignKind, Spec
 from planner.core.result import Result, order_findings
 
 CACHED_ESTIMATES = 256
+CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind)
+"""What `estimate` raises for a design that has no answer (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,7 @@ def canonical(spec: Spec) -> str:
 
 
 def estimate(*, kind: str, spec: Mapping[str, Any], team: Team | None) -> Estimate:
-    """Answer a spec with the team's catalog.
-
-    Raises `kinds.UnknownKind`, pydantic's ValidationError, `UnknownEntry` and `MissingFigure`.
-    """
+    """Answer a spec with the team's catalog; raises one of `CANNOT_ANSWER`."""
     chosen = kinds.get(kind)
     return answer(chosen, spec=parse_spec(chosen, spec=spec), catalog=catalog_selectors.catalog(team))
 

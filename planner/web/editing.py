@@ -10,7 +10,6 @@ from typing import Any
 
 from django.http import Http404
 from django.utils.translation import gettext as _
-from pydantic import ValidationError
 
 from planner import kinds
 from planner.accounts.models import Team
@@ -100,7 +99,7 @@ class Draft:
             return None
         try:
             earlier = estimation.estimate(kind=self.origin.kind.slug, spec=before, team=self.origin.team)
-        except (ValidationError, MissingFigure, UnknownEntry):
+        except estimation.CANNOT_ANSWER:
             return None
         return effect_view(earlier, change=self.form.spec) | {"words": words, "number": number}
 
@@ -172,7 +171,7 @@ def _estimate(origin: Origin, *, spec: Mapping[str, Any]) -> Estimate:
 def _last(origin: Origin) -> Estimate | None:
     try:
         return _estimate(origin, spec=origin.start)
-    except (ValidationError, MissingFigure, UnknownEntry):
+    except estimation.CANNOT_ANSWER:
         return None
 
 

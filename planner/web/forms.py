@@ -20,7 +20,7 @@ from planner.designs.estimation import parse_spec
 from planner.web.fields import Field, NotRead, bounds_text, fields_of, filled, read, summary
 
 LONGEST_TYPED = 4000
-_TABLES = {"gpus": "gpus", "llms": "llms", "engines": "engines", "links": "links", "prices": "prices"}
+_TABLES = ("gpus", "llms", "engines", "links", "prices")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,4 +54,10 @@ def _change(kind: DesignKind, *, row: Workload) -> dict[str, float]:
     known = {**row.facts, **selectors.workload_profile(row)}
     facts = {SAME_FACT.get(name, name): value for name, value in known.items()} | known
     wanted = [name for name in WORKLOAD_FIELDS if name in kind.spec.model_fields]
-    return {name: float(facts[name]) for name in wanted if isinstance(facts.get(name), int | float)}
+    found = {name: float(facts[name]) for name in wanted if isinstance(facts.get(name), int | float)}
+    return {name: _rounded(value) for name, value in found.items()} if row.form == Workload.Form.TRACE else found
+
+
+def _rounded(mean: float) -> float:
+    """A mean over a trace with the digits one would type; the trace itself is replayed as it is."""
+    return float(f"{mean:.5g}")

@@ -70,7 +70,8 @@ ROWS = {
     "delete": Row(post=EDITOR, arguments=("design",), own=True),
     "restore": Row(post=EDITOR, arguments=("design",), own=True),
     "share": Row(post=EDITOR, arguments=("design",), own=True),
-    "share-revoke": Row(post=EDITOR, arguments=("design", "share"), own=True),
+    # Alice made the links here; an editor takes back only their own (tests/web/test_editor.py).
+    "share-revoke": Row(post=ADMIN, arguments=("design", "share"), own=True),
     "report": Row(post=EDITOR, arguments=("design",), own=True),
     "export": Row(get=MEMBER, arguments=("design", "csv"), own=True),
     "compare": Row(get=MEMBER),
@@ -80,7 +81,7 @@ ROWS = {
     "comparison-report": Row(post=EDITOR, arguments=("comparison",), own=True),
     "comparison-simulate": Row(post=EDITOR, arguments=("comparison",), own=True),
     "comparison-share": Row(post=EDITOR, arguments=("comparison",), own=True),
-    "comparison-share-revoke": Row(post=EDITOR, arguments=("comparison", "comparison_share"), own=True),
+    "comparison-share-revoke": Row(post=ADMIN, arguments=("comparison", "comparison_share"), own=True),
     "jobs": Row(get=MEMBER),
     "job": Row(get=MEMBER, arguments=("job",), own=True),
     "job-cancel": Row(post=EDITOR, arguments=("job",), own=True),

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.simulation import OptionDef, Simulator
-from planner.designs import selectors, services
-from planner.designs.models import Design, Share
+from planner.designs import services
+from planner.designs.estimation import CANNOT_ANSWER
+from planner.designs.models import Design
 from planner.designs.services import InvalidField
 from planner.jobs import services as jobs
-from planner.web import workload_source
+from planner.web import share_links, workload_source
 from planner.web.editing import Draft, change_of, draft_read, origin_of
 from planner.web.security import TeamRequest, editor_required
 from planner.web.views.designs import design_of
-from planner.web.views.editor import SHARE_DAYS, page
+from planner.web.views.editor import page
 
 PREFIX, OPTION = "sim_", "opt_"
 RUN_FIELDS = ("workload", "duration_s", "requests", "seed")
@@ -66,17 +65,16 @@ def simulate(request: TeamRequest, kind: str) -> HttpResponse:
 def share(request: TeamRequest, design_id: UUID) -> HttpResponse:
     """A link to the design as it is saved now."""
     design = design_of(request, design_id)
-    days = request.POST.get("days", "")
-    if days not in ("", *map(str, SHARE_DAYS)):
-        messages.error(request, _("Choose one of the offered times."))
-        return redirect(_at_shares(design))
-    expires_at = timezone.now() + timedelta(days=int(days)) if days else None
     try:
+        expires_at = share_links.expiry_read(request)
         made = services.share_create(team=request.team, user=request.user, design=design, expires_at=expires_at)
-    except (MissingFigure, UnknownEntry) as problem:
+    except InvalidField as invalid:
+        messages.error(request, invalid.message)
+        return redirect(_at_shares(design))
+    except CANNOT_ANSWER as problem:
         messages.error(request, _("A design without an answer cannot be shared: %(problem)s") % {"problem": problem})
         return redirect("web:design", design.id)
-    link = request.build_absolute_uri(services.share_link(made))
+    link = share_links.address_of(request, made)
     messages.success(
         request, _("Anyone with this link sees r%(number)d: %(link)s") % {"number": design.revision, "link": link}
     )
@@ -87,13 +85,7 @@ def share(request: TeamRequest, design_id: UUID) -> HttpResponse:
 @editor_required
 def share_revoke(request: TeamRequest, design_id: UUID, share_id: UUID) -> HttpResponse:
     design = design_of(request, design_id)
-    try:
-        found = selectors.share(request.team, share_id)
-    except Share.DoesNotExist:
-        raise Http404 from None
-    if found.design_id != design.id:
-        raise Http404
-    services.share_revoke(share=found, user=request.user)
+    share_links.revoke(request, share_id, design=design)
     messages.success(request, _("The link no longer opens."))
     return redirect(_at_shares(design))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,19 +18,17 @@ from pydantic import ValidationError
 
 from planner import kinds
 from planner.accounts.selectors import allows
-from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.designs import selectors, services
 from planner.designs.compare import comparison_view, inline_view
-from planner.designs.models import Comparison, Design, Share
+from planner.designs.estimation import CANNOT_ANSWER
+from planner.designs.models import Comparison, Design
 from planner.designs.sharing import MOST_COMPARED, checked_items
 from planner.designs.texts import InvalidField
 from planner.jobs import services as jobs
 from planner.jobs.compared import simulated_view, simulations_start
 from planner.jobs.models import State
+from planner.web import share_links
 from planner.web.security import TeamRequest, editor_required, member_required
-from planner.web.views.editor import SHARE_DAYS
-
-CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind)
 
 
 @require_safe
@@ -133,33 +129,31 @@ def comparison_report(request: TeamRequest, comparison_id: UUID) -> HttpResponse
 @editor_required
 def comparison_share(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
     saved = _comparison(request, comparison_id)
-    days = request.POST.get("days", "")
-    if days not in ("", *map(str, SHARE_DAYS)):
-        messages.error(request, _("Choose one of the offered times."))
-        return redirect("web:comparison", saved.id)
-    expires_at = timezone.now() + timedelta(days=int(days)) if days else None
+    try:
+        expires_at = share_links.expiry_read(request)
+    except InvalidField as invalid:
+        messages.error(request, invalid.message)
+        return redirect(_at_shares(saved))
     try:
         services.share_create(team=request.team, user=request.user, comparison=saved, expires_at=expires_at)
     except (InvalidField, *CANNOT_ANSWER):
         messages.error(request, _("It has no answer at the moment, so there is nothing to share."))
     else:
         messages.success(request, _("Anyone with the new link sees this comparison as it is now."))
-    return redirect(reverse("web:comparison", args=[saved.id]) + "#share")
+    return redirect(_at_shares(saved))
 
 
 @require_POST
 @editor_required
 def comparison_share_revoke(request: TeamRequest, comparison_id: UUID, share_id: UUID) -> HttpResponse:
     saved = _comparison(request, comparison_id)
-    try:
-        found = selectors.share(request.team, share_id)
-    except Share.DoesNotExist:
-        raise Http404 from None
-    if found.comparison_id != saved.id:
-        raise Http404
-    services.share_revoke(share=found, user=request.user)
+    share_links.revoke(request, share_id, comparison=saved)
     messages.success(request, _("The link no longer opens."))
-    return redirect(reverse("web:comparison", args=[saved.id]) + "#share")
+    return redirect(_at_shares(saved))
+
+
+def _at_shares(saved: Comparison) -> str:
+    return f"{reverse('web:comparison', args=[saved.id])}#share"
 
 
 def _comparison(request: TeamRequest, comparison_id: UUID) -> Comparison:
@@ -222,8 +216,8 @@ def _context(request: TeamRequest, *, view: dict[str, Any], saved: Comparison | 
         "columns": [_column(item, ids=ids) for item in view["items"]],
         "others": _others(request, ids=ids),
         "ids": ids,
-        "shares": _shares(request, saved) if saved else [],
-        "share_days": SHARE_DAYS,
+        "shares": share_links.share_rows(request, comparison=saved) if saved else [],
+        "share_days": share_links.SHARE_DAYS,
         "can_keep": len(ids) == len(view["items"]),
         "can_simulate": all(_simulates(item["kind"]["slug"]) for item in view["items"]),
     }
@@ -253,15 +247,3 @@ def _others(request: TeamRequest, *, ids: Sequence[str]) -> list[Design]:
     if len(ids) >= MOST_COMPARED:
         return []
     return list(selectors.designs(request.team).exclude(id__in=ids)[:50])
-
-
-def _shares(request: TeamRequest, saved: Comparison) -> list[dict[str, Any]]:
-    now = timezone.now()
-    return [
-        {
-            "share": row,
-            "link": request.build_absolute_uri(services.share_link(row)),
-            "expired": row.expires_at is not None and row.expires_at <= now,
-        }
-        for row in selectors.shares(request.team, comparison=saved).defer("frozen")
-    ]

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from planner import kinds
 from planner.catalog import selectors as catalogs
-from planner.core.catalog import Catalog, MissingFigure, UnknownEntry
+from planner.core.catalog import Catalog
 from planner.core.kind import DesignKind
 from planner.designs import estimation, selectors, services, snapshot
 from planner.designs.inputs import inputs
@@ -132,7 +132,7 @@ def export(request: TeamRequest, design_id: UUID, form: str) -> HttpResponse:
         raise Http404
     try:
         view = snapshot.design_view(design)
-    except (ValidationError, MissingFigure, UnknownEntry):
+    except estimation.CANNOT_ANSWER:
         raise Http404 from None
     name = f"{slugify(design.name) or 'design'}-r{design.revision}.{form}"
     if form == "csv":

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,11 +20,9 @@ from planner.catalog import selectors as catalogs
 from planner.designs import selectors, services, snapshot
 from planner.designs.models import Design
 from planner.designs.services import InvalidField, StaleWrite
-from planner.web import workload_source
+from planner.web import share_links, workload_source
 from planner.web.editing import Draft, Origin, change_of, draft_of, draft_read, entry_exists, origin_of
 from planner.web.security import TeamRequest, member_required
-
-SHARE_DAYS = (7, 30, 90)
 
 
 @require_safe
@@ -106,25 +103,12 @@ def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
         "sources": workload_source.sources(origin.kind, team=request.team),
         "keeps_workload": workload_source.has_workload(origin.kind),
         "traces": [row for row in catalogs.workloads(request.team) if row.form == row.Form.TRACE],
-        "shares": _shares(request, saved) if saved else [],
-        "share_days": SHARE_DAYS,
+        "shares": share_links.share_rows(request, design=saved) if saved else [],
+        "share_days": share_links.SHARE_DAYS,
         "simulator": origin.kind.simulator,
         "missing_link": draft.missing is not None
         and entry_exists(draft.missing.table, slug=draft.missing.slug, team=request.team),
     }
-
-
-def _shares(request: TeamRequest, saved: Design) -> list[dict[str, Any]]:
-    """The links of a design, newest first, each with its address."""
-    now = timezone.now()
-    return [
-        {
-            "share": row,
-            "link": request.build_absolute_uri(services.share_link(row)),
-            "expired": row.expires_at is not None and row.expires_at <= now,
-        }
-        for row in selectors.shares(request.team, design=saved)
-    ]
 
 
 def _view(draft: Draft) -> dict[str, Any] | None:

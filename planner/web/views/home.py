@@ -13,15 +13,15 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
-from pydantic import ValidationError
 
 from planner import kinds
 from planner.accounts.models import Team
 from planner.catalog import selectors as catalogs
 from planner.charts import svg
-from planner.core.catalog import Catalog, MissingFigure, UnknownEntry
+from planner.core.catalog import Catalog
 from planner.core.result import Result
 from planner.designs import estimation, figures, selectors
+from planner.designs.estimation import CANNOT_ANSWER
 from planner.designs.inputs import inputs
 from planner.designs.models import Design
 from planner.jobs import selectors as jobs
@@ -30,7 +30,6 @@ from planner.web.security import TeamRequest, member_required
 
 PAGE_SIZE = 25
 SORTS = {"changed": "-updated_at", "name": "name", "kind": "kind"}
-CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind)
 
 
 @require_safe
@@ -84,9 +83,10 @@ def _card(example: Example, *, catalog: Catalog) -> dict[str, Any]:
 
 
 def _fact(result: Result) -> dict[str, Any] | None:
-    """The first fact beside the headline."""
-    name = next((name for name in result.answer.facts if name in result.metrics), None)
-    return figures.figure_row(result.metrics[name]) if name else None
+    """The first fact beside the headline that is a quantity: a yes or no says nothing without its label."""
+    facts = (result.metrics[name] for name in result.answer.facts if name in result.metrics)
+    found = next((metric for metric in facts if metric.definition.unit not in ("", "1")), None)
+    return figures.figure_row(found) if found else None
 
 
 def _mini(charts: Sequence[Any]) -> SafeString:

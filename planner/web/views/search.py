@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -40,5 +39,5 @@ def _found(request: TeamRequest, *, query: str) -> dict[str, Any]:
         "workloads": [row for row in catalogs.workloads(request.team) if low in row.name.lower() or low in row.slug][
             :MOST
         ],
-        "jobs": list(jobs.jobs(request.team).filter(Q(title__icontains=query))[:MOST]),
+        "jobs": list(jobs.jobs(request.team).filter(title__icontains=query)[:MOST]),
     }
