@@ -156,6 +156,13 @@ def test_home_filters(signed_in, people, design):
     assert "HX-Request" in fragment["Vary"]
 
 
+@pytest.mark.parametrize("name", ["q", "kind", "tag"])
+def test_a_filter_with_nul_finds_nothing(signed_in, design, name):
+    page = signed_in("alice").get("/", {name: "a\x00"})
+    assert page.status_code == 200
+    assert design.name not in page.content.decode()
+
+
 def test_a_design_of_a_kind_that_is_gone_is_still_listed(signed_in, design):
     type(design).objects.filter(id=design.id).update(kind="gone")
     assert "no answer" in words(signed_in("bob").get("/"))
@@ -175,6 +182,18 @@ def test_errors_say_what_to_do(signed_in):
     assert missing.status_code == 404
     assert "Go to the designs" in words(missing)
     assert Client().get("/nothing/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"text": "68", "unit_text": "nodes", "shown": "68 nodes", "label": "Nodes"}, "68"),
+        ({"text": "1.27", "unit_text": "s", "shown": "1.27 s", "label": "TTFT P99, seconds"}, "1.27 s"),
+        ({"text": "3", "unit_text": "", "shown": "3", "label": "Depth"}, "3"),
+    ],
+)
+def test_a_figure_drops_its_unit_only_where_the_label_says_it(row, said):
+    assert figure_words(row) == said
 
 
 def test_a_claim_stands_out_and_markup_does_not_get_in():
