@@ -130,7 +130,8 @@ def invalid(
     return InvalidInput(
         [
             {"pointer": prefix + pointer_of(problem["loc"], given=given), "detail": _sentence(problem, names)}
-            for problem in error.errors(include_url=False, include_context=False, include_input=False)
+            # Cut before the sentences are made: each looks for the nearest name.
+            for problem in error.errors(include_url=False, include_context=False, include_input=False)[:MOST_ERRORS]
         ]
     )
 

@@ -38,7 +38,11 @@ def body(request: Request, model: type[Given]) -> Given:
 
 def parameters(request: Request) -> dict[str, str]:
     """The query but for its page parameters; of a repeated one the last counts."""
-    return {name: str(value) for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+    found = {name: str(value) for name, value in request.query_params.items() if name not in PAGE_PARAMETERS}
+    for name, value in found.items():
+        if "\x00" in value:
+            raise InvalidInput.of_parameter(name, detail=_("A text cannot hold the character NUL."))
+    return found
 
 
 def query(request: Request, model: type[Given]) -> Given:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import IO, Any, NoReturn
 
@@ -104,8 +105,9 @@ def _whole(text: str) -> int:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _value in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        # Counted in one go: a search for each name would take hours over a body of the largest size.
+        times = Counter(name for name, _value in pairs)
+        twice = next(name for name, count in times.items() if count > 1)
         raise ParseError(_("The name “%(name)s” appears twice in one object.") % {"name": twice[:80]})
     return found
 

@@ -16,6 +16,8 @@ from planner.designs.models import Comparison, Design, Revision, Share
 def designs(team: Team, *, q: str = "", kind: str = "", tag: str = "", deleted: bool = False) -> QuerySet[Design]:
     """Designs of a team, last changed first. ``q`` looks in name, description and tags."""
     found = scoped(Design.objects.all(), team).filter(deleted_at__isnull=not deleted)
+    if "\x00" in q + kind + tag:
+        return found.none()  # no stored text holds NUL, and the database refuses to look for it
     for word in q.split():
         found = found.filter(
             Q(name__icontains=word) | Q(description__icontains=word) | Q(tags__contains=[word.lower()])

@@ -87,6 +87,12 @@ class TestRead:
         assert response.status_code == 422
         assert check_problem(response)["errors"][0]["parameter"] == query.split("=", 1)[0]
 
+    @pytest.mark.parametrize("name", ["q", "kind", "tag"])
+    def test_a_filter_with_nul_is_refused(self, alice: Caller, name: str) -> None:
+        response = alice.get(f"/api/v1/designs/?{name}=a%00b")
+        assert response.status_code == 422
+        assert check_problem(response)["errors"][0]["parameter"] == name
+
     def test_estimate_and_view_come_on_request(self, saved: Save, alice: Caller) -> None:
         url = saved()["url"]
         assert "estimate" not in strict(alice.get(url))
