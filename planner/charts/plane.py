@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeGuard
 
 from planner.charts.scale import Scale, in_unit, outward, spread, title_of, unit_of
@@ -37,10 +38,7 @@ class Curve:
 
     def runs(self, y_range: Range) -> list[list[Point]]:
         """Unbroken pieces, cut where they leave the picture."""
-        rows = [
-            list(group) for known, group in itertools.groupby(self._rows(), key=lambda row: row is not None) if known
-        ]
-        pieces = [[point for point in row if point is not None] for row in rows]
+        pieces = self._pieces()
         if self.as_points:
             return [[point for point in piece if y_range[0] <= point[1] <= y_range[1]] for piece in pieces]
         if self.stepped:
@@ -57,8 +55,15 @@ class Curve:
                 outlines.append([(x, high) for x, _, high in piece] + [(x, low) for x, low, _ in reversed(piece)])
         return outlines
 
-    def _rows(self) -> Iterable[Point | None]:
-        return ((x, y) if y is not None else None for x, y in zip(self.xs, self.ys, strict=True))
+    def _pieces(self) -> list[list[Point]]:
+        """The points between two gaps."""
+        pieces: list[list[Point]] = [[]]
+        for x, y in zip(self.xs, self.ys, strict=True):
+            if y is not None:
+                pieces[-1].append((x, y))
+            elif pieces[-1]:
+                pieces.append([])
+        return [piece for piece in pieces if piece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,8 @@ class Plane:
     """Everything an adapter needs to draw, in drawn units."""
 
     curves: tuple[Curve, ...]
+    runs: tuple[list[list[Point]], ...]
+    """Of each curve, in order, what `Curve.runs` says in this picture."""
     limits: tuple[Limit, ...]
     marks: tuple[Mark, ...]
     x_range: Range
@@ -105,6 +112,7 @@ def plane_of(chart: Chart) -> Plane:
     y_range = (0.0, _in(1.0, chart.y, y_unit)) if chart.form == "cdf" else _y_range(chart, curves, limits, marks)
     return Plane(
         curves=curves,
+        runs=tuple(curve.runs(y_range) for curve in curves),
         limits=limits,
         marks=marks,
         x_range=_x_range(chart, curves, limits, marks),
@@ -152,28 +160,26 @@ def _all_y(chart: Chart) -> list[float]:
 
 def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
     nothing: list[float | None] = [None] * len(trace.x)
+    y, low, high = (
+        [_positive(in_unit(value, chart.y, y_unit), chart.y.log) for value in column] if column else nothing
+        for column in (trace.y, trace.low, trace.high)
+    )
     rows = sorted(
         (
-            (
-                _in(float(x), chart.x, x_unit),
-                in_unit(y, chart.y, y_unit),
-                in_unit(low, chart.y, y_unit),
-                in_unit(high, chart.y, y_unit),
-            )
-            for x, y, low, high in zip(trace.x, trace.y, trace.low or nothing, trace.high or nothing, strict=True)
+            (_in(float(x), chart.x, x_unit), *figures)
+            for x, figures in zip(trace.x, zip(y, low, high, strict=True), strict=True)
             if _is_number(x) and not (chart.x.log and float(x) <= 0)
         ),
-        key=lambda row: row[0],
+        key=itemgetter(0),
     )
-    hidden = chart.y.log
     scatter = chart.form == "scatter"
     front = scatter and trace.order < 0 and not trace.marker_only
     return Curve(
         name=trace.name,
         xs=tuple(row[0] for row in rows),
-        ys=tuple(_positive(row[1], hidden) for row in rows),
-        lows=tuple(_positive(row[2], hidden) for row in rows),
-        highs=tuple(_positive(row[3], hidden) for row in rows),
+        ys=tuple(row[1] for row in rows),
+        lows=tuple(row[2] for row in rows),
+        highs=tuple(row[3] for row in rows),
         order=trace.order,
         as_points=trace.marker_only or (scatter and not front),
         stepped=chart.form == "step" or front,
@@ -246,6 +252,8 @@ def _held(value: float | None, y_range: Range) -> float:
 
 def _cut(path: Sequence[Point], y_range: Range) -> list[list[Point]]:
     """Cut a path where it crosses the upper or lower edge of the picture."""
+    if all(y_range[0] <= y <= y_range[1] for _, y in path):
+        return [list(path)]
     runs: list[list[Point]] = [[]]
     for index, point in enumerate(path):
         inside = y_range[0] <= point[1] <= y_range[1]

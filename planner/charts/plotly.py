@@ -27,9 +27,14 @@ def adds_to(chart: Chart) -> bool:
     return chart.form != "bars"
 
 
-def figure(chart: Chart) -> dict[str, Any]:
-    """Return ``{"data": [...], "layout": {...}}`` as static/js/plotly-theme.js reads it: strict JSON, no colours."""
-    return figure_of(ledger_of(chart)) if chart.form in ("bars", "stacked") else _of_plane(chart, plane_of(chart))
+def figure(chart: Chart, *, plane: Plane | None = None) -> dict[str, Any]:
+    """Return ``{"data": [...], "layout": {...}}`` as static/js/plotly-theme.js reads it: strict JSON, no colours.
+
+    ``plane`` is the chart's `plane_of` where the caller has it.
+    """
+    if chart.form in ("bars", "stacked"):
+        return figure_of(ledger_of(chart))
+    return _of_plane(chart, plane or plane_of(chart))
 
 
 def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:

@@ -51,6 +51,13 @@ class Scale:
         share = (self._step(value) - self._step(self.low)) / (self._step(self.high) - self._step(self.low))
         return self.start + share * (self.end - self.start)
 
+    def along(self, values: Iterable[float]) -> list[float]:
+        """Where many values lie, as `__call__` says of one."""
+        low, room = self._step(self.low), self.end - self.start
+        span = self._step(self.high) - low
+        steps = map(self.exponent, values) if self.log else values
+        return [self.start + (step - low) / span * room for step in steps]
+
     def _step(self, value: float) -> float:
         return self.exponent(value) if self.log else value
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from planner.charts.drawing import bars, cards, flow, lines, strip
 from planner.charts.drawing.canvas import Canvas
+from planner.charts.plane import Plane
 from planner.core.chart import Chart
 from planner.core.diagram import Diagram
 from planner.core.result import Metric
@@ -17,10 +18,13 @@ MINI = 380
 _NARROW_BELOW = 400
 
 
-def draw(chart: Chart, *, width: float = WIDE) -> str:
-    """Draw a chart; below 400 units it is laid out for a phone and carries the class ``narrow``."""
-    drawn_by = bars.draw if chart.form in ("bars", "stacked") else lines.draw
-    canvas = drawn_by(chart, width=width)
+def draw(chart: Chart, *, width: float = WIDE, plane: Plane | None = None) -> str:
+    """Draw a chart; below 400 units it is laid out for a phone and carries the class ``narrow``.
+
+    ``plane`` is the chart's `plane_of` where the caller has it.
+    """
+    lying = chart.form in ("bars", "stacked")
+    canvas = bars.draw(chart, width=width) if lying else lines.draw(chart, width=width, plane=plane)
     return canvas.svg(label=chart.summary or chart.title, kind="narrow" if width < _NARROW_BELOW else "wide")
 
 

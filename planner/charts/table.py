@@ -24,20 +24,32 @@ class Column:
     values: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A table as a page writes it: each cell as read and in full; every ``stride``-th row of ``total``."""
+
+    header: list[str]
+    body: list[list[tuple[str, str]]]
+    stride: int
+    total: int
+
+
 def rows(chart: Chart) -> tuple[list[str], list[list[str]]]:
     """Return header and rows as a page shows them: three significant digits, the unit in the header."""
-    header, body = cells(chart)
-    return header, [[shown for shown, _ in row] for row in body]
+    found = cells(chart)
+    return found.header, [[shown for shown, _ in row] for row in found.body]
 
 
-def cells(chart: Chart) -> tuple[list[str], list[list[tuple[str, str]]]]:
-    """Return header and rows like `rows`, each figure also in full."""
+def cells(chart: Chart, *, at_most: int = 0) -> Cells:
+    """Return header and rows like `rows`, each figure also in full; of more rows than ``at_most`` every n-th."""
     found = columns(chart)
+    every = _rows(found)
+    stride = max(-(-len(every) // at_most), 1) if at_most else 1
     body = [
         [(_shown(value, column.unit), _written(value)) for column, value in zip(found, row, strict=True)]
-        for row in _rows(found)
+        for row in every[::stride]
     ]
-    return _header(found), body
+    return Cells(_header(found), body, stride=stride, total=len(every))
 
 
 def csv(chart: Chart) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 SI = (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18))
 
@@ -52,8 +53,18 @@ def convert(value: float, unit: str, shown: str) -> float:
     """Return ``value`` [unit] in ``shown``; ValueError when the two do not measure the same thing."""
     if not shown or shown == unit:
         return value
+    times, over = _factor_parts(unit, shown)
+    found = value * times / over
+    if not math.isfinite(found):
+        raise OverflowError(f"{value!r} {unit} is too large to be written in {shown}")
+    return float(f"{found:.15g}")
+
+
+@lru_cache(maxsize=1024)
+def _factor_parts(unit: str, shown: str) -> tuple[float, float]:
+    """The factor as numerator and denominator: whole numbers that a float holds, so that rounding stays in sight."""
     factor = factor_between(unit, shown)
-    return float(f"{float(Fraction(value) * factor):.15g}")
+    return float(factor.numerator), float(factor.denominator)
 
 
 def factor_between(unit: str, shown: str) -> Fraction:

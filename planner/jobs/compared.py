@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from planner import charts as drawing
 from planner.accounts.models import Team, User
@@ -21,6 +24,9 @@ from planner.jobs.selectors import simulated_metrics
 
 ALIKE = ("seed", "duration_s", "requests", "workload")
 """What has to be equal for two runs to have met the same requests."""
+
+MOST_RUNS = 100
+"""How many of the newest simulations of a design are looked through for one that the others have too."""
 
 
 def simulations_start(*, comparison: Comparison, user: User | None, **how: Any) -> list[Job]:
@@ -45,23 +51,35 @@ def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | N
     if not alike:
         return None
     chosen = max(alike, key=lambda key: min(runs[key].created_at for runs in by_item))
-    jobs = [runs[chosen] for runs in by_item]
+    runs = [found[chosen] for found in by_item]
+    results = Job.objects.only("id", "kind", "result").in_bulk([run.job_id for run in runs])
+    jobs = [results[run.job_id] for run in runs]
     labels = [f"{item['label']} {item['name']}" for item in view["items"]]
     return {
-        **{name: jobs[0].request[name] for name in ALIKE},
+        **runs[0].how,
         "jobs": [str(job.id) for job in jobs],
         "metrics": _metrics(jobs, labels=labels),
         "charts": _overlays(jobs, labels=labels),
     }
 
 
-def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Job]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished simulation by how it was run, without its (large) result."""
+
+    job_id: UUID
+    created_at: datetime
+    how: Mapping[str, Any]
+
+
+def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Run]:
     """Finished simulations of an item's spec, the newest of each way to run."""
     found = scoped(Job.objects.all(), team).filter(
         purpose=Purpose.SIMULATION, state=State.SUCCEEDED, kind=item["kind"]["slug"], request__spec=item["spec"]
     )
-    runs = found.defer("document", "partial").order_by("created_at")[:100]
-    return {key_of(**{name: job.request[name] for name in ALIKE}): job for job in runs}
+    rows = found.order_by("-created_at").values_list("id", "created_at", *(f"request__{name}" for name in ALIKE))
+    newest = [Run(job_id, at, dict(zip(ALIKE, how, strict=True))) for job_id, at, *how in rows[:MOST_RUNS]]
+    return {key_of(**run.how): run for run in reversed(newest)}
 
 
 def _metrics(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:

@@ -61,6 +61,14 @@ def test_a_cell_shows_three_digits_and_holds_them_all() -> None:
     )
 
 
+def test_no_cell_of_the_table_can_open_a_tag() -> None:
+    hostile = '<img src=x onerror=alert(1)> & "more"'
+    chart = replace(samples.BARS, traces=(Trace("s", [hostile], [1.0]),), limits=())
+    page = render("{% chart c %}", c=chart)
+    assert "<img" not in page
+    assert '<th scope="row">&lt;img src=x onerror=alert(1)&gt; &amp; &quot;more&quot;</th>' in page
+
+
 def test_a_long_table_is_thinned_on_the_page_and_says_so() -> None:
     chart = replace(samples.LINE, traces=(Trace("t", list(range(1000)), [1.0] * 1000),), marks=())
     page = render("{% chart c %}", c=chart)

@@ -66,3 +66,9 @@ def test_a_title_names_a_unit_once() -> None:
     assert title_of(Axis("share", "ratio"), "%") == "share"
     assert title_of(Axis("simulated time", "s"), "s") == "simulated time, s"
     assert title_of(Axis("rate", "req/s", log=True), "req/s") == "rate, req/s, log scale"
+
+
+@given(st.lists(st.floats(min_value=-1e3, max_value=1e6)), st.booleans())
+def test_many_values_lie_where_each_of_them_lies(values: list[float], log: bool) -> None:
+    scale = Scale(0.5, 2e4, 30, 456, log=log)
+    assert scale.along(values) == [scale(value) for value in values]

@@ -169,7 +169,7 @@ def test_sparse_data_draws_without_fail(form: str, traces: tuple[Trace, ...]) ->
         parsed(picture)
         assert "nan" not in picture
         assert "inf" not in picture
-    json.dumps([plotly.figure(chart), table.cells(chart)], allow_nan=False)
+    json.dumps([plotly.figure(chart), table.rows(chart)], allow_nan=False)
 
 
 def test_log_axes_say_so_and_leave_out_what_has_no_place() -> None:

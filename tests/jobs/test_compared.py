@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from planner.designs import compare
 from planner.designs import services as designs
@@ -73,3 +75,16 @@ def test_charts_of_the_runs_are_laid_over_each_other(comparison):
     (chart,) = shown(comparison)["charts"]
     assert [trace["name"] for trace in chart["traces"]] == ["A Fleet", "B Bigger units"]
     assert toy.charts(toy.ToySpec(), toy.estimate(toy.ToySpec(), toy.ToyCatalog()))[0].name == chart["name"]
+
+
+def test_only_the_chosen_runs_are_read_whole(comparison):
+    for seed in range(5):
+        simulate(comparison, seed=seed)
+    view = compare.comparison_view(comparison)
+    with CaptureQueriesContext(connection) as asked:
+        found = compared.simulated_view(view, team=comparison.team)
+    assert found["seed"] == 4
+    whole = [query["sql"] for query in asked if '"result"' in query["sql"]]
+    assert len(whole) == 1
+    assert all(job.replace("-", "") in whole[0].replace("-", "") for job in found["jobs"]), whole
+    assert len(asked) == 3

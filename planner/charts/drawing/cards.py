@@ -90,8 +90,8 @@ def _line(plane: Plane, *, width: float) -> Canvas:
     for limit in plane.limits:
         if limit.axis == "y" and plane.y_range[0] <= limit.value <= plane.y_range[1]:
             canvas.path(f"M0 {number(y(limit.value))}H{number(width)}", "lim")
-    for curve in plane.curves[:3]:
-        for run in curve.runs(plane.y_range):
+    for curve, runs in zip(plane.curves[:3], plane.runs, strict=False):
+        for run in runs:
             path: list[Point] = [(x(px), y(py)) for px, py in run]
             if curve.as_points:
                 for px, py in path:

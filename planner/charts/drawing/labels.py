@@ -24,9 +24,6 @@ class Area:
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
-    def holds(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.right and self.top <= y <= self.bottom
-
 
 def area(text: str, place: Place, *, bold: bool = False) -> Area:
     x, y, anchor = place
@@ -37,6 +34,40 @@ def area(text: str, place: Place, *, bold: bool = False) -> Area:
 
 _NEAR = 11.0  # a label this close to another curve may be taken for that curve's
 _TOO_CROWDED = 6.0
+_LATER = 0.1  # what each place further down the list of candidates costs
+_CELL = 16.0
+
+Dot = tuple[float, float, str]
+
+
+@dataclass(slots=True)
+class Ink:
+    """Lines as points no further than 4 units apart, kept by cells: a label looks only at the few it lies on.
+
+    Lines wait until the first label asks; many pictures have none that could meet one.
+    """
+
+    waiting: list[tuple[Sequence[tuple[float, float]], str]] = field(default_factory=list)
+    cells: dict[tuple[int, int], list[Dot]] = field(default_factory=dict)
+
+    def under(self, here: Area) -> list[Dot]:
+        while self.waiting:
+            self._spread(*self.waiting.pop())
+        columns = range(int(here.left // _CELL), int(here.right // _CELL) + 1)
+        rows = range(int(here.top // _CELL), int(here.bottom // _CELL) + 1)
+        near = (self.cells.get((column, row), ()) for column in columns for row in rows)
+        left, top, right, bottom = here.left, here.top, here.right, here.bottom
+        return [dot for dots in near for dot in dots if left <= dot[0] <= right and top <= dot[1] <= bottom]
+
+    def _spread(self, path: Sequence[tuple[float, float]], owner: str) -> None:
+        dots = [(x, y, owner) for x, y in path[:1]]
+        for (x0, y0), (x1, y1) in itertools.pairwise(path):
+            wide, high = x1 - x0, y1 - y0
+            steps = int(max(abs(wide), abs(high)) / 4)
+            dots.extend((x0 + wide * step / steps, y0 + high * step / steps, owner) for step in range(1, steps))
+            dots.append((x1, y1, owner))
+        for dot in dots:
+            self.cells.setdefault((int(dot[0] // _CELL), int(dot[1] // _CELL)), []).append(dot)
 
 
 @dataclass(slots=True)
@@ -45,18 +76,14 @@ class Labels:
 
     border: Area
     taken: list[Area] = field(default_factory=list)
-    ink: list[tuple[float, float, str]] = field(default_factory=list)
+    ink: Ink = field(default_factory=Ink)
 
     def block(self, text: str, place: Place, *, bold: bool = False) -> None:
         self.taken.append(area(text, place, bold=bold))
 
     def draw_over(self, path: Sequence[tuple[float, float]], *, owner: str = "") -> None:
-        """Remember a line as points no further than 4 units apart."""
-        self.ink.extend((x, y, owner) for x, y in path[:1])
-        for (x0, y0), (x1, y1) in itertools.pairwise(path):
-            steps = max(1, int(max(abs(x1 - x0), abs(y1 - y0)) / 4))
-            shares = [step / steps for step in range(1, steps + 1)]
-            self.ink.extend((x0 + (x1 - x0) * share, y0 + (y1 - y0) * share, owner) for share in shares)
+        """Remember a line that labels had better not cover; a point is a line of no length."""
+        self.ink.waiting.append((path, owner))
 
     def place(
         self, text: str, candidates: Iterable[Place], *, bold: bool = False, owner: str = "", crowded: bool = True
@@ -66,18 +93,18 @@ class Labels:
         A name of a curve (``owner``) also keeps away from other curves; with ``crowded=False`` it gives up where
         that cannot be done.
         """
-        costs = [
-            (cost + index * 0.1, candidate)
-            for index, candidate in enumerate(candidates)
-            if (cost := self._cost(area(text, candidate, bold=bold), owner)) is not None
-        ]
-        if not costs:
+        best: Place | None = None
+        least = float("inf")
+        for index, candidate in enumerate(candidates):
+            if index * _LATER >= least:
+                break
+            cost = self._cost(area(text, candidate, bold=bold), owner)
+            if cost is not None and cost + index * _LATER < least:
+                best, least = candidate, cost + index * _LATER
+        if best is None or (not crowded and least > _TOO_CROWDED):
             return None
-        cost, place = min(costs, key=lambda entry: entry[0])
-        if not crowded and cost > _TOO_CROWDED:
-            return None
-        self.block(text, place, bold=bold)
-        return place
+        self.block(text, best, bold=bold)
+        return best
 
     def _cost(self, here: Area, owner: str) -> float | None:
         border = self.border
@@ -85,11 +112,11 @@ class Labels:
             return None
         if any(here.overlaps(other) for other in self.taken):
             return None
-        covered = sum(here.holds(x, y) for x, y, _ in self.ink)
+        covered = len(self.ink.under(here))
         if not owner:
             return float(covered)
         wide = Area(here.left - _NEAR, here.top - _NEAR, here.right + _NEAR, here.bottom + _NEAR)
-        return covered + 0.35 * sum(wide.holds(x, y) for x, y, whose in self.ink if whose not in ("", owner))
+        return covered + 0.35 * sum(whose not in ("", owner) for _, _, whose in self.ink.under(wide))
 
 
 def around(x: float, y: float, *, gap: float = 9) -> list[Place]:

@@ -30,10 +30,13 @@ class Frame:
     def at(self, point: Point) -> Point:
         return self.x(point[0]), self.y(point[1])
 
+    def along(self, path: Sequence[Point]) -> list[Point]:
+        return list(zip(self.x.along(x for x, _ in path), self.y.along(y for _, y in path), strict=True))
 
-def draw(chart: Chart, *, width: float) -> Canvas:
+
+def draw(chart: Chart, *, width: float, plane: Plane | None = None) -> Canvas:
     """Draw the plane. Clouds of points, and lines whose names find no place beside them, get a legend."""
-    plane = plane_of(chart)
+    plane = plane or plane_of(chart)
     named = [curve for curve in plane.curves if curve.name and not (chart.form == "scatter" and curve.order < 0)]
     if chart.form == "scatter" and len(named) > 1:
         return _drawn(chart, plane, width=width, legend=named, unplaced=[]).canvas
@@ -49,13 +52,15 @@ def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve],
     frame = _frame(plane, width=width, top=_TOP + _LEGEND_ROW * len(rows) + (5 if rows else 0))
     draw_legend(frame.canvas, [(curve.name, curve.order) for curve in legend], rows)
     _axes(frame)
-    for curve in plane.curves:
-        _curve(frame, curve, pale=chart.form == "scatter" and curve.idle)
+    drawn = [[frame.along(run) for run in runs] for runs in plane.runs]
+    for curve, paths in zip(plane.curves, drawn, strict=True):
+        _curve(frame, curve, paths, pale=chart.form == "scatter" and curve.idle)
     _limits(frame)
     _marks(frame, ring=chart.form == "scatter")
     if len(plane.curves) > 1 and not legend:
         rising = chart.form == "cdf"
-        unplaced.extend(curve for curve in plane.curves if not _name(frame, curve, rising=rising))
+        curves = zip(plane.curves, drawn, strict=True)
+        unplaced.extend(curve for curve, paths in curves if not _name(frame, curve, paths, rising=rising))
     return frame
 
 
@@ -102,20 +107,17 @@ def _x_ticks(frame: Frame) -> None:
         canvas.text(middle, base + 17, text, anchor="middle")
 
 
-def _curve(frame: Frame, curve: Curve, *, pale: bool) -> None:
+def _curve(frame: Frame, curve: Curve, paths: Sequence[list[Point]], *, pale: bool) -> None:
     for band in curve.bands(frame.plane.y_range):
-        edge = [frame.at(point) for point in band]
-        frame.canvas.path(f"{points(edge)}Z", f"bd {hue(curve.order)}")
-    runs = [[frame.at(point) for point in run] for run in curve.runs(frame.plane.y_range)]
+        frame.canvas.path(f"{points(frame.along(band))}Z", f"bd {hue(curve.order)}")
     if curve.as_points:
-        for run in runs:
-            for x, y in run:
+        for path in paths:
+            for x, y in path:
                 kind = "pt o" if curve.hollow else ("hl" if pale else "pt")
                 frame.canvas.marker(x, y, curve.order, size=3.2 if pale else 4.2, kind=kind)
                 frame.labels.draw_over([(x - 3, y), (x + 3, y)], owner=curve.name)
         return
-    for run in runs:
-        path = thinned(run)
+    for path in map(thinned, paths):
         frame.labels.draw_over(path, owner=curve.name)
         if len(path) == 1:
             frame.canvas.marker(*path[0], curve.order, size=3)
@@ -211,9 +213,9 @@ def _say(frame: Frame, text: str, places: Sequence[Place], *, kind: str, bold: b
     return place
 
 
-def _name(frame: Frame, curve: Curve, *, rising: bool) -> bool:
+def _name(frame: Frame, curve: Curve, paths: Sequence[list[Point]], *, rising: bool) -> bool:
     """Write a curve's name along it: near its right end first, or at half height where all curves end alike."""
-    drawn = [frame.at(point) for run in curve.runs(frame.plane.y_range) for point in run]
+    drawn = [point for path in paths for point in path]
     if not curve.name or not drawn:
         return True
     places: list[Place] = []

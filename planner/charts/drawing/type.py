@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 SIZE = 12.5
 LINE = 15.0
 
@@ -22,6 +24,7 @@ _WIDTHS = {False: [int(n) for n in _REGULAR.split(",")], True: [int(n) for n in 
 _WIDE_FROM = 0x2E80  # CJK and full-width forms take a whole em
 
 
+@lru_cache(maxsize=4096)
 def width(text: str, *, bold: bool = False, size: float = SIZE) -> float:
     """Width of ``text`` in user units at ``size``."""
     table = _WIDTHS[bold]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, json_script
+from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from planner.charts import codec, plotly, svg, table
+from planner.charts.plane import plane_of
 from planner.core.chart import Chart
 from planner.core.diagram import Diagram
 
@@ -36,18 +38,18 @@ def figure_of(chart: Chart | Mapping[str, Any], width: int = 0, key: str | int =
     """All parts of a chart: pictures, data block and table. ``key`` tells charts of one name apart on a page."""
     found = chart if isinstance(chart, Chart) else codec.chart_from_dict(chart)
     name = "-".join(part for part in ("plot", str(key), found.name) if part)
-    header, rows = table.cells(found)
-    stride = -(-len(rows) // MOST_ROWS)
+    twin = table.cells(found, at_most=MOST_ROWS)
+    plane = None if found.form in ("bars", "stacked") else plane_of(found)
     return {
         "chart": found,
         "id": name,
-        "wide": _trusted(svg.draw(found, width=width or svg.WIDE)),
-        "narrow": _trusted(svg.draw(found, width=svg.NARROW)),
-        "plot": _data_block(plotly.figure(found), name) if plotly.adds_to(found) else "",
-        "header": header,
-        "rows": rows[:: max(stride, 1)],
-        "skipped": len(rows) if stride > 1 else 0,
-        "stride": stride,
+        "wide": _trusted(svg.draw(found, width=width or svg.WIDE, plane=plane)),
+        "narrow": _trusted(svg.draw(found, width=svg.NARROW, plane=plane)),
+        "plot": _data_block(plotly.figure(found, plane=plane), name) if plotly.adds_to(found) else "",
+        "header": twin.header,
+        "rows": _rows(twin.body),
+        "skipped": twin.total if twin.stride > 1 else 0,
+        "stride": twin.stride,
         "summary": found.summary or found.title,
     }
 
@@ -95,18 +97,34 @@ def chart_key(order: int, size: int = 14) -> SafeString:
 
 
 def _data_block(figure: Mapping[str, Any], name: str) -> SafeString:
-    json.dumps(figure, allow_nan=False)  # what is not strict JSON must fail here, not in the browser
-    return json_script(figure, name)
+    return json_script(figure, name, encoder=_Strict)
 
 
 def _trusted(picture: str) -> SafeString:
-    """SVG of `planner.charts.svg`, which escapes every text it is given."""
+    """Markup of `planner.charts.svg` and of this file, which escape every text they are given."""
     return mark_safe(picture)  # noqa: S308
 
 
-@register.simple_tag
-def twin_cell(shown: str, full: str) -> SafeString:
-    """A cell of the table twin: the figure as read, and in full on hover and in the CSV."""
+class _Strict(json.JSONEncoder):
+    """What is not strict JSON must fail here, not in the browser."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "allow_nan": False, "separators": (",", ":")})
+
+
+def _rows(body: Sequence[Sequence[tuple[str, str]]]) -> SafeString:
+    """Rows of the table twin, in one go: there are hundreds of cells on a page, too many for a template each."""
+    written = []
+    for first, *rest in body:
+        written += ["<tr>", _cell(*first, opening='<th scope="row"', closing="</th>")]
+        written += [_cell(*cell) for cell in rest]
+        written.append("</tr>")
+    return _trusted("".join(written))
+
+
+def _cell(shown: str, full: str, *, opening: str = "<td", closing: str = "</td>") -> str:
+    """The figure as read, and in full on hover and in the CSV."""
     if full == shown:
-        return format_html("<td>{}</td>", shown)
-    return format_html('<td title="{}" data-full="{}">{}</td>', full, full, shown)
+        return f"{opening}>{escape(shown)}{closing}"
+    written = escape(full)
+    return f'{opening} title="{written}" data-full="{written}">{escape(shown)}{closing}'
