@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from planner.core.quantities import SAME
 from planner.core.result import Metric, MetricDef, Result
 
 Change = Literal["better", "worse", "same", "none"]
-
-SAME = 1e-12
-"""Relative difference below which two figures are the same (rounding of float arithmetic)."""
 
 
 @dataclass(frozen=True, slots=True)

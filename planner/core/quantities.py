@@ -19,6 +19,8 @@ NBSP = "\u00a0"
 MINUS = "\u2212"
 NOTHING = "—"
 LONGEST_INPUT = 60
+SAME = 1e-9
+"""Relative difference up to which two figures are the same: it comes from arithmetic, not from a design."""
 
 _SCALED = ("bytes", "B", "bit", "W", "Wh", "FLOP", "Hz")
 _SMALL_SI = (("n", -9), ("µ", -6), ("m", -3))
@@ -87,7 +89,7 @@ def delta(a: float | None, b: float | None, unit: str = "") -> tuple[str, str]:
     if a is None or b is None or not (math.isfinite(a) and math.isfinite(b)):
         return NOTHING, ""
     difference = b - a
-    if math.isclose(a, b, rel_tol=1e-6):
+    if math.isclose(a, b, rel_tol=SAME):
         return "±0", ""
     sign = MINUS if difference < 0 else "+"
     size = max(abs(a), abs(b))

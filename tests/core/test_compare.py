@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.core.compare import Compared, Input, compare, difference, lacks
+from planner.core.quantities import delta
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result
 
 COST = MetricDef("cost", "Cost", "USD/h", "lower", "Money")
@@ -44,6 +45,15 @@ def row(comparison, name):
 def test_a_delta_is_judged_by_the_direction_of_its_metric(definition, a, b, absolute, relative, change):
     found = difference(Metric(definition, a), Metric(definition, b))
     assert (found.absolute, found.relative, found.change) == (absolute, relative, change)
+
+
+@pytest.mark.parametrize("apart", [1e-15, 1e-10, 5e-10, 2e-9, 1e-8, 1e-6, 1e-3])
+@pytest.mark.parametrize("definition", [COST, SPEED])
+def test_what_is_written_as_no_difference_is_neither_better_nor_worse(definition, apart):
+    a, b = 3.7, 3.7 * (1 + apart)
+    found = difference(Metric(definition, a), Metric(definition, b))
+    written, _share = delta(a, b, definition.unit)
+    assert (found.change == "same") == (written == "±0") == (apart < 1e-9)
 
 
 @pytest.mark.parametrize(("a", "b"), [(None, 1.0), (1.0, None), (None, None)])
