@@ -181,5 +181,4 @@ def _slo(spec: EngineInstanceSpec, result: Result) -> Chart:
         traces=(Trace("this design", names, values),),
         limits=limits,
         summary="TTFT and TPOT percentiles against their objectives.",
-        compare=True,
     )

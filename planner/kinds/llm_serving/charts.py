@@ -204,7 +204,6 @@ def _slo(spec: LlmServingSpec, result: Result) -> Chart:
         traces=(Trace("of the objective", x=labels, y=shares),),
         limits=(Limit(1.0, "objective", axis="x"),),
         summary="; ".join(told) + "." if told else "No latency exists: the fleet is past saturation.",
-        compare=True,
     )
 
 
