@@ -35,12 +35,28 @@ class FigureContent(Content):
         return Figure(value=self.value, unit=self.unit, source=self.source, as_of=self.as_of, note=self.note)
 
 
+BETWEEN = {
+    "bytes": (1e6, 1e18),
+    "bytes/s": (1e6, 1e18),
+    "FLOP/s": (1e9, 1e21),
+    "OP/s": (1e9, 1e21),
+    "GPUs": (1, 1e6),
+    "W": (1, 1e6),
+    "s": (1e-12, 1e6),
+    "USD/h": (1e-6, 1e4),
+}
+"""What a figure can be at all: far beyond any device, so that a slip of the unit is refused and no sum overflows."""
+
+
 def unit_is(unit: str) -> Callable[[FigureContent], FigureContent]:
     def check(figure: FigureContent) -> FigureContent:
         if figure.unit != unit:
             raise ValueError(f"the unit must be {unit}, not {figure.unit}")
         if figure.value <= 0:
             raise ValueError("the value must be above zero")
+        least, most = BETWEEN.get(unit, (0.0, 1e24))
+        if not least <= figure.value <= most:
+            raise ValueError(f"the value must lie between {least:g} and {most:g} {unit}")
         return figure
 
     return check

@@ -286,6 +286,10 @@ def test_what_is_no_configuration_is_refused(config):
         ({"quantization_config": "fp8"}, "quantization_config"),
         ({"quantization_config": {"quant_method": "magic"}}, "quantization_config.quant_method"),
         ({"quantization_config": {"quant_method": "gptq", "bits": 3}}, "quantization_config.bits"),
+        (
+            {"quantization_config": {"quant_method": "modelopt", "quant_algo": ["FP8"]}},
+            "quantization_config.quant_algo",
+        ),
         ({"quantization_config": {"quant_method": "compressed-tensors"}}, "quantization_config.config_groups"),
         ({"text_config": []}, "text_config"),
     ],

@@ -160,6 +160,8 @@ def test_a_gpu_saved_without_a_price_loses_the_old_one(team):
         ({"memory_bytes_per_s": float("inf")}, "memory_bytes_per_s"),
         ({"memory_bytes_per_s": "fast"}, "memory_bytes_per_s"),
         ({"speed": 1}, "speed"),
+        ({"memory_bytes": 80}, "memory_bytes"),  # a slip of the unit
+        ({"tdp_w": 1e308}, "tdp_w"),
     ],
 )
 def test_a_bad_figure_is_named_and_nothing_kept(team, change, field):

@@ -132,6 +132,12 @@ def test_windows_lines_quotes_and_blank_lines_are_read():
     assert read(text).input_tokens.tolist() == [100, 200]
 
 
+def test_blank_lines_above_the_header_are_read_over():
+    found = problem("\n,,\n" + PLAIN + "2,abc,10\n")
+    assert read("\n  \n" + PLAIN).input_tokens.tolist() == [100, 200]
+    assert found.line == 6
+
+
 def test_prompt_text_is_never_kept():
     text = jsonl({"arrival": 0, "input_length": 5, "output_length": 5, "prompt": "SECRET", "messages": ["SECRET"]})
     trace = read(text)
@@ -144,6 +150,7 @@ def test_prompt_text_is_never_kept():
     [
         ("", 1, "file"),
         ("   \n", 1, "file"),
+        (",,\n,\n", 1, "arrival"),
         ("arrival_s,input_tokens,output_tokens\n", 2, "file"),
         ("arrival_s,input_tokens\n0,1\n", 1, "output_tokens"),
         ("when,input_tokens,output_tokens\n0,1,1\n", 1, "arrival"),
@@ -151,6 +158,7 @@ def test_prompt_text_is_never_kept():
         (PLAIN + "2,1.5,10\n", 4, "input_tokens"),
         (PLAIN + "2,-1,10\n", 4, "input_tokens"),
         (PLAIN + "2,1e12,10\n", 4, "input_tokens"),
+        (PLAIN + f"2,{'9' * 400},10\n", 4, "input_tokens"),
         (PLAIN + "2,1,nan\n", 4, "output_tokens"),
         (PLAIN + "2,1,\n", 4, "output_tokens"),
         (PLAIN + "2,1\n", 4, "output_tokens"),
@@ -165,6 +173,8 @@ def test_prompt_text_is_never_kept():
         (jsonl({"timestamp": 0, "input_length": 5, "output_length": 5}, {"timestamp": 1}), 2, "input_length"),
         (jsonl({"timestamp": True, "input_length": 5, "output_length": 5}), 1, "timestamp"),
         (jsonl({"timestamp": 0, "input_length": [5], "output_length": 5}), 1, "input_length"),
+        (jsonl({"timestamp": 0, "input_length": 10**400, "output_length": 5}), 1, "input_length"),
+        (jsonl({"timestamp": 10**400, "input_length": 5, "output_length": 5}), 1, "timestamp"),
         ('{"timestamp": 0, "input_length": 5, "output_length": NaN}', 1, "line"),
         (jsonl({"timestamp": 0, "input_length": 5, "output_length": 5, "hash_ids": [[1]]}), 1, "hash_ids"),
         ("[" * 100_000, 1, "line"),

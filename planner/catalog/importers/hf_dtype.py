@@ -56,7 +56,7 @@ def _by_float_bits(bits: Any, key: str) -> str:
 
 
 def _by_algorithm(name: Any) -> str:
-    if name in _ALGORITHMS:
+    if isinstance(name, str) and name in _ALGORITHMS:
         return _ALGORITHMS[name]
     raise ImportProblem(None, "quantization_config.quant_algo", f"“{excerpt(name)}” is not supported")
 

@@ -117,7 +117,7 @@ def rows_of(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
 
 def _csv_rows(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
     reader = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in _next_row(reader)]
+    header = [name.strip() for name in _header_row(reader)]
     columns = columns_of(header)
     places = {role: header.index(name) for role, name in columns.names.items()}
     order = [places.get(role) for role in NAMES]
@@ -133,6 +133,14 @@ def _csv_rows(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
             yield reader.line_num, [None if place is None else row[place] for place in order]
 
     return columns, rows()
+
+
+def _header_row(reader: Any) -> Any:
+    """The first row that is not blank; none at all has no columns."""
+    while (row := _next_row(reader)) is not None:
+        if any(name.strip() for name in row):
+            return row
+    return []
 
 
 def _next_row(reader: Any) -> Any:

@@ -96,6 +96,8 @@ def _seconds(value: Any, line: int, columns: Columns) -> float:
     field = columns.called("arrival")
     try:
         seconds = float(value) * columns.seconds_per_unit
+    except OverflowError:  # a whole number that no float can hold
+        seconds = math.inf
     except (TypeError, ValueError):
         seconds = _moment(value, line, field)
     if isinstance(value, bool) or not math.isfinite(seconds) or abs(seconds) > LONGEST_S:
@@ -114,9 +116,12 @@ def _moment(value: Any, line: int, field: str) -> float:
 def _tokens(value: Any, line: int, field: str) -> int:
     try:
         number = int(value) if type(value) is str and value.isdecimal() else float(value)
+    except OverflowError:
+        raise ImportProblem(line, field, f"{excerpt(value)} is not between 0 and {LONGEST_TOKENS:,}") from None
     except (TypeError, ValueError):
         raise ImportProblem(line, field, f"“{excerpt(value)}” is not a number of tokens") from None
-    if isinstance(value, bool) or not math.isfinite(number) or number != int(number):
+    is_whole = isinstance(number, int) or (math.isfinite(number) and number == int(number))
+    if isinstance(value, bool) or not is_whole:
         raise ImportProblem(line, field, f"“{excerpt(value)}” is not a whole number of tokens")
     if not 0 <= number <= LONGEST_TOKENS:
         raise ImportProblem(line, field, f"{excerpt(value)} is not between 0 and {LONGEST_TOKENS:,}")
