@@ -11,6 +11,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
+from planner.charts.table import inert
+
 Table = list[Sequence[Any]]
 
 
@@ -34,9 +36,10 @@ def _series(series: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
 
 
 def csv_text(table: Table) -> str:
-    """RFC 4180 text; null is an empty cell."""
+    """RFC 4180 text; null is an empty cell, and no text is a formula to a spreadsheet."""
     file = io.StringIO()
-    csv.writer(file, lineterminator="\r\n").writerows(table)
+    rows = ([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in table)
+    csv.writer(file, lineterminator="\r\n").writerows(rows)
     return file.getvalue()
 
 

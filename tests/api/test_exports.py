@@ -10,6 +10,7 @@ import pytest
 from pypdf import PdfReader
 
 from planner import kinds
+from planner.api.tables import csv_text
 from tests.api.caller import Caller, strict
 
 pytestmark = pytest.mark.usefixtures("real_kinds")
@@ -51,3 +52,7 @@ def test_pdf_and_csv_of_a_comparison(designs: Any, bob: Caller) -> None:
     assert PdfReader(io.BytesIO(pdf.content)).pages
     text = bob.get(f"{saved['url']}report.csv").content.decode()
     assert all(row["name"] in text for row in designs)
+
+
+def test_no_text_of_a_table_is_a_formula_to_a_spreadsheet() -> None:
+    assert csv_text([("name", "x"), ("=1+1", -2.5), ("@sum", None)]) == "name,x\r\n'=1+1,-2.5\r\n'@sum,\r\n"
