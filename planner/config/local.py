@@ -6,6 +6,7 @@ Everything it keeps lies in `.local/`. It speaks plain sentences: each thing tha
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import ctypes
 import errno
@@ -198,6 +199,9 @@ class Servers:
             (self.folder / "valkey.pid").unlink(missing_ok=True)
         if self.postgres is not None:
             self.postgres.stop()
+            # At exit it would stop the server once more, and complain when the process is not quite gone yet.
+            atexit.unregister(self.postgres._cleanup)  # noqa: SLF001 - the wheel has no public way
+            self.postgres.global_process_id_list.get_and_remove(os.getpid())
 
 
 def prepare_database(folder: Path) -> str:
