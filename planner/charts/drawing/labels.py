@@ -112,11 +112,12 @@ class Labels:
             return None
         if any(here.overlaps(other) for other in self.taken):
             return None
-        covered = len(self.ink.under(here))
         if not owner:
-            return float(covered)
+            return float(len(self.ink.under(here)))
         wide = Area(here.left - _NEAR, here.top - _NEAR, here.right + _NEAR, here.bottom + _NEAR)
-        return covered + 0.35 * sum(whose not in ("", owner) for _, _, whose in self.ink.under(wide))
+        near = self.ink.under(wide)
+        covered = sum(here.left <= x <= here.right and here.top <= y <= here.bottom for x, y, _ in near)
+        return covered + 0.35 * sum(whose not in ("", owner) for _, _, whose in near)
 
 
 def around(x: float, y: float, *, gap: float = 9) -> list[Place]:

@@ -39,15 +39,13 @@ def draw(chart: Chart, *, width: float, plane: Plane | None = None) -> Canvas:
     plane = plane or plane_of(chart)
     named = [curve for curve in plane.curves if curve.name and not (chart.form == "scatter" and curve.order < 0)]
     if chart.form == "scatter" and len(named) > 1:
-        return _drawn(chart, plane, width=width, legend=named, unplaced=[]).canvas
-    unplaced: list[Curve] = []
-    frame = _drawn(chart, plane, width=width, legend=(), unplaced=unplaced)
-    if unplaced:
-        frame = _drawn(chart, plane, width=width, legend=named, unplaced=[])
-    return frame.canvas
+        return _drawn(chart, plane, width=width, legend=named)[0]
+    canvas, is_named = _drawn(chart, plane, width=width, legend=())
+    return canvas if is_named else _drawn(chart, plane, width=width, legend=named)[0]
 
 
-def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve], unplaced: list[Curve]) -> Frame:
+def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve]) -> tuple[Canvas, bool]:
+    """The picture, and whether each curve has its name in it: in the legend, if there is one, or beside the curve."""
     rows = legend_rows([curve.name for curve in legend], width)
     frame = _frame(plane, width=width, top=_TOP + _LEGEND_ROW * len(rows) + (5 if rows else 0))
     draw_legend(frame.canvas, [(curve.name, curve.order) for curve in legend], rows)
@@ -57,11 +55,11 @@ def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve],
         _curve(frame, curve, paths, pale=chart.form == "scatter" and curve.idle)
     _limits(frame)
     _marks(frame, ring=chart.form == "scatter")
-    if len(plane.curves) > 1 and not legend:
-        rising = chart.form == "cdf"
-        curves = zip(plane.curves, drawn, strict=True)
-        unplaced.extend(curve for curve, paths in curves if not _name(frame, curve, paths, rising=rising))
-    return frame
+    if len(plane.curves) == 1 or legend:
+        return frame.canvas, True
+    rising = chart.form == "cdf"
+    curves = zip(plane.curves, drawn, strict=True)
+    return frame.canvas, all(_name(frame, curve, paths, rising=rising) for curve, paths in curves)
 
 
 def _frame(plane: Plane, *, width: float, top: float) -> Frame:
