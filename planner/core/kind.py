@@ -140,3 +140,5 @@ class DesignKind:
     architecture: Callable[[Any, Result], Diagram]
     advice: Advice
     simulator: Simulator | None = None
+    order: int = 100
+    """Its place among the kinds: smaller comes first, equal ones by slug."""

@@ -68,6 +68,16 @@ class Step:
     def total_s(self) -> float:
         return self.weights_and_gemm_s + self.kv_s + self.communication_s + self.overhead_s
 
+    @property
+    def bottleneck(self) -> str:
+        """What takes the largest part of the step: memory bandwidth, compute, network or launch overhead."""
+        parts = {
+            self.bound: self.weights_and_gemm_s + self.kv_s,
+            "network": self.communication_s,
+            "launch overhead": self.overhead_s,
+        }
+        return max(parts, key=parts.__getitem__)
+
 
 @dataclass(frozen=True, slots=True)
 class Prefill:

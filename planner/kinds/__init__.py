@@ -60,7 +60,7 @@ def _check(kind: DesignKind, folder: str) -> None:
 
 @cache
 def all_kinds() -> Mapping[str, DesignKind]:
-    """Every kind by slug, in the order of their labels' folders."""
+    """Every kind by slug, in the order the kinds ask for."""
     found: dict[str, DesignKind] = {}
     for module in pkgutil.iter_modules([str(_FOLDER)]):
         if not module.ispkg:
@@ -68,7 +68,7 @@ def all_kinds() -> Mapping[str, DesignKind]:
         kind = importlib.import_module(f"{__name__}.{module.name}").KIND
         _check(kind, module.name)
         found[kind.slug] = kind
-    return found
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
 
 
 def get(slug: str) -> DesignKind:

@@ -222,7 +222,7 @@ def test_badge_follows_the_measurements() -> None:
 
 def test_defaults_that_were_taken_are_named() -> None:
     finding = next(finding for finding in answer().findings if finding.code == "defaults_used")
-    for words in ("Tensor parallel 1", "Block 16", "Weights bf16", "Longest request 131,072"):
+    for words in ("Tensor parallel 1", "Block 16", "Weights BF16", "Longest request 131,072"):
         assert words in finding.message
     given = answer(block_size=32)
     assert "Block" not in next(finding for finding in given.findings if finding.code == "defaults_used").message

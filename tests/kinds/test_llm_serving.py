@@ -245,7 +245,7 @@ def test_a_slow_prompt_misses_the_objective_and_is_told_apart_from_waiting() -> 
 
 
 def test_near_saturation_gives_a_warning() -> None:
-    result = estimate(headroom=0.0, prefill_unit_gpus=4, peak_rps=470.0)
+    result = estimate(headroom=0.0, prefill_unit_gpus=16, peak_rps=460.0)
     assert number(result, "prefill_utilisation") > 0.95
     assert "prefill_near_saturation" in codes(result)
 

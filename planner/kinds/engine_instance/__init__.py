@@ -21,4 +21,5 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    order=6,
 )

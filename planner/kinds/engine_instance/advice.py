@@ -8,20 +8,21 @@ from planner.core.kind import FollowUp, Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.engine_instance.findings import placed
+from planner.kinds.engine_instance.fit import held_tokens
+from planner.kinds.engine_instance.plan import DEFAULT_CONCURRENCY
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
 _OTHER_GPUS = (("h100-sxm", "H100"), ("h200-sxm", "H200"), ("b200-sxm", "B200"))
 _MOST_RANKS = 1024
 _MOST_LOAD = 1e6
-_HELD_OUTPUT = 0.75
-"""Share of its output that a running request holds in the cache on average, as in `fit.capacity`."""
+_ALL = 0.995
+_WIDE = ("fp32", "bf16", "fp16")
 
 
 def questions(spec: EngineInstanceSpec, result: Result) -> Sequence[Question]:
     """Questions whose answers would change the design."""
     given = spec.model_fields_set
     load = spec.concurrency if spec.rate_rps is None else spec.rate_rps
-    weights = result.value("weights_bytes")
     return (
         Question(
             "How many requests at once, or how many a second?",
@@ -41,7 +42,9 @@ def questions(spec: EngineInstanceSpec, result: Result) -> Sequence[Question]:
             "How long may the longest request be?",
             "answered" if spec.max_model_len else "assumed",
             f"{spec.max_model_len:,} tokens" if spec.max_model_len else "the LLM's whole context",
-            "vLLM starts only if one such request fits.",
+            "vLLM starts only if one such request fits."
+            if spec.engine == "vllm"
+            else "The pool has to hold it; the engine refuses what is longer.",
             "max_model_len",
         ),
         Question(
@@ -51,13 +54,7 @@ def questions(spec: EngineInstanceSpec, result: Result) -> Sequence[Question]:
             "A hit costs no prefill: TTFT and price fall, the cache holds the prefix once more.",
             "prefix_hit_rate",
         ),
-        Question(
-            "Is FP8 good enough for this LLM and task?",
-            "answered" if spec.weight_dtype else "open",
-            f"{spec.weight_dtype.upper() if spec.weight_dtype else 'as published'}, {show(weights, 'bytes')} a GPU",
-            "Half the bytes of BF16: twice the cache or half the GPUs.",
-            "weight_dtype",
-        ),
+        _precision_question(spec, result),
         Question(
             "Which latency must hold?",
             "answered" if given & {"ttft_p99_slo_s", "tpot_slo_s"} else "assumed",
@@ -75,10 +72,31 @@ def questions(spec: EngineInstanceSpec, result: Result) -> Sequence[Question]:
     )
 
 
+def _precision_question(spec: EngineInstanceSpec, result: Result) -> Question:
+    dtype, weights = _weight_dtype(spec, result), show(result.value("weights_bytes"), "bytes")
+    narrow = dtype not in _WIDE
+    return Question(
+        f"Are {dtype.upper()} weights good enough for this task?"
+        if narrow
+        else "Is FP8 good enough for this LLM and task?",
+        "answered" if spec.weight_dtype else "open",
+        f"{dtype.upper()}{'' if spec.weight_dtype else ', as published'}: {weights} a GPU",
+        "A wider format takes more bytes: less cache, or more GPUs."
+        if narrow
+        else "Half the bytes of BF16: more cache, or fewer GPUs.",
+        "weight_dtype",
+    )
+
+
+def _weight_dtype(spec: EngineInstanceSpec, result: Result) -> str:
+    """The format of the weights, stated or as the LLM was published."""
+    return str(spec.weight_dtype or result.provenance["weight_format"])
+
+
 def _load_words(spec: EngineInstanceSpec) -> str:
     if spec.rate_rps is not None:
         return show(spec.rate_rps, "req/s")
-    return f"{spec.concurrency or 32:,.0f} at once"
+    return f"{show(spec.concurrency or DEFAULT_CONCURRENCY, 'requests')} at once"
 
 
 def _objective_words(spec: EngineInstanceSpec) -> str:
@@ -101,7 +119,7 @@ def _variants(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
             yield Variant(f"{show(ranks // 2, 'GPUs')}, tensor parallel", placed(ranks // 2))
     elif stages == 1 and gpus <= _MOST_RANKS:
         yield Variant("Tensor parallel only", placed(gpus))
-    if spec.weight_dtype != "fp8":
+    if _weight_dtype(spec, result) in _WIDE:
         yield Variant("FP8 weights", {"weight_dtype": "fp8", "checkpoint_bytes": None})
     if spec.kv_dtype != "fp8":
         yield Variant("FP8 cache", {"kv_dtype": "fp8"})
@@ -120,7 +138,7 @@ def _load_variant(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]
         if 2 * spec.rate_rps <= _MOST_LOAD:
             yield Variant("Twice the rate", {"rate_rps": 2 * spec.rate_rps, "concurrency": None})
         return
-    at_once = result.value("concurrency") or spec.concurrency or 32.0
+    at_once = result.value("concurrency") or spec.concurrency or DEFAULT_CONCURRENCY
     if 2 * at_once <= _MOST_LOAD:
         yield Variant("Twice the requests at once", {"concurrency": 2 * at_once, "rate_rps": None})
 
@@ -136,29 +154,29 @@ def _follow_ups(spec: EngineInstanceSpec, result: Result) -> Iterator[FollowUp]:
     if tokens is None or longest is None:
         yield FollowUp("What would make it fit?", _fit_answer(result))
         return
-    held = spec.input_tokens + _HELD_OUTPUT * spec.output_tokens
-    longer = 4 * spec.input_tokens + _HELD_OUTPUT * spec.output_tokens
+    held = held_tokens(input_tokens=spec.input_tokens, output_tokens=spec.output_tokens)
+    longer = held_tokens(input_tokens=4 * spec.input_tokens, output_tokens=spec.output_tokens)
     yield FollowUp(
         "What if prompts grow to four times the length?",
-        f"A request then holds {longer:,.0f} instead of {held:,.0f} tokens: {show(tokens / longer)} instead of "
-        f"{show(tokens / held)} requests fit in the {show(tokens, 'tokens')} of a pool. The longest that fits at all "
-        f"has {show(longest, 'tokens')}.",
+        f"A request then holds {longer:,.0f} tokens on average instead of {held:,.0f}: the {show(tokens, 'tokens')} of "
+        f"a pool hold {show(tokens / longer, 'requests')} instead of {show(tokens / held)}. The longest request that "
+        f"fits at all has {show(longest, 'tokens')}.",
     )
-    low, high = result.metrics["kv_pool_bytes"].low, result.metrics["kv_pool_bytes"].high
+    pool = result.metrics["kv_pool_bytes"]
     yield FollowUp(
         "How sure is the size of the pool?",
-        f"Between {show(low, 'bytes')} and {show(high, 'bytes')} a GPU: what the engine takes beside weights changes "
-        "with its version. The start-up line of the engine that names its KV cache settles it; "
-        f"{show(per_token, 'bytes/token')} does not change.",
+        f"{show(pool.value, 'bytes')} a GPU, give or take {show((pool.high or 0.0) - (pool.value or 0.0), 'bytes')}: "
+        "what the engine takes beside the weights changes with its version. The start-up line of the engine that names "
+        f"its KV cache settles it; the {show(per_token, 'bytes/token')} do not change.",
     )
     yield from _load_follow_ups(spec, result)
 
 
 def _fit_answer(result: Result) -> str:
     smallest, weights = result.value("smallest_gpus"), result.value("weights_bytes")
-    now = f"now {show(weights, 'bytes')} of weights fall on each"
+    now = f"with the GPUs chosen, {show(weights, 'bytes')} of weights fall on each"
     if smallest is None:
-        return f"No number of this GPU up to 64 with these settings; {now}."
+        return f"No number of these GPUs up to 64 does with these settings; {now}."
     return f"{show(smallest, 'GPUs')} of this kind by tensor parallelism; {now}."
 
 
@@ -166,10 +184,13 @@ def _load_follow_ups(spec: EngineInstanceSpec, result: Result) -> Iterator[Follo
     most, rate = result.value("max_request_rate_rps"), result.value("request_rate_rps")
     if most is None or rate is None:
         return
+    full = f"It serves {show(rate, 'req/s')}, all it can: every place is taken all the time."
     yield FollowUp(
         "How much more can it take?",
-        f"{show(rate, 'req/s')} now; with every place taken all the time {show(most, 'req/s')}. Past that queues grow "
-        "without end, and from about 80 % of it waits grow steeply.",
+        full
+        if rate >= _ALL * most
+        else f"It serves {show(rate, 'req/s')} now and {show(most, 'req/s')} with every place taken all the time. Past "
+        "that queues grow without end, and from about 80 % of it waits grow steeply.",
     )
     bill = result.value("cost_usd_per_h")
     if bill is not None and most > 0:

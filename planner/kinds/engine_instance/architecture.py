@@ -27,13 +27,15 @@ def architecture(spec: EngineInstanceSpec, result: Result) -> Diagram:
             Flow("engine", f"group{copy}", _group_rate(result, copies=copies)),
             Flow(f"group{copy}", f"pool{copy}", _cache_label(result), both_ways=True),
         ]
-    more = "" if drawn == copies else f"; {copies - drawn} more groups like these"
+    left = copies - drawn
+    more = f"; {left} more {'group' if left == 1 else 'groups'} like these" if left else ""
     return Diagram(
         title=f"One replica on {show(gpus, 'GPUs')}{more}",
         boxes=tuple(boxes),
         flows=tuple(flows),
-        summary=f"Clients send requests to {ENGINE_WORDS[spec.engine]}, which runs {copies} attention group(s) of "
-        f"{ranks * stages} GPU(s), each with its own KV pool{more}.",
+        summary=f"Clients send requests to {ENGINE_WORDS[spec.engine]}, which runs "
+        f"{'one group' if copies == 1 else f'{copies} groups'} of {show(ranks * stages, 'GPUs')}, "
+        f"{'with a KV pool' if copies == 1 else 'each with its own KV pool'}.",
     )
 
 

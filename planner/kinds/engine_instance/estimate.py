@@ -183,7 +183,7 @@ def _answer(plan: Plan, metrics: dict[str, Metric], fitted: fits.Fit, point: ser
 def _load_words(plan: Plan) -> str:
     if plan.spec.rate_rps is not None:
         return show(plan.spec.rate_rps, "req/s")
-    return f"{show(plan.concurrency)} requests at once"
+    return f"{show(plan.concurrency, 'requests')} at once"
 
 
 def _basis_words(plan: Plan) -> str:
@@ -199,5 +199,6 @@ def _provenance(plan: Plan, catalog: Catalog) -> dict[str, Any]:
         "calibration": f"{table['source']}, {table['as_of']}",
         "memory": plan.memory_rules["source"],
         "price": plan.price_source if plan.spec.gpu_price_usd_per_h is None else "given",
+        "weight_format": plan.weight_dtype,
         "defaults": dict(plan.assumed),
     }

@@ -59,7 +59,7 @@ def sentence(plan: Plan, metrics: Mapping[str, Metric], fitted: fits.Fit, point:
         return f"{room} Requests come faster than it can serve them."
     speed = "" if point.tpot_s is None else f" at {show(point.tpot_s, 's')} a token each"
     per_gpu = show(metrics["output_tokens_per_s_per_gpu"].value, "tok/s")
-    return f"{room} {show(point.running)} requests run at once{speed}; a GPU makes {per_gpu}."
+    return f"{room} On average {show(point.running, 'requests')} run at once{speed}; a GPU makes {per_gpu}."
 
 
 def _reason(plan: Plan, fitted: fits.Fit) -> str:
@@ -121,7 +121,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
         yield Finding(
             code="smallest_replica",
             severity="info",
-            message=f"{show(gpus, 'GPUs')} of {plan.gpu.name} are the fewest on which it starts.",
+            message=f"The smallest replica of this GPU on which it starts is {gpus} × {plan.gpu.name}.",
             metric="smallest_gpus",
             suggestion=f"{show(gpus, 'GPUs')} by tensor parallelism{price}.",
             change=placed(gpus),
@@ -133,7 +133,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
     yield Finding(
         code="cheapest_replica",
         severity="info",
-        message=f"The cheapest that starts is {best.gpus} × {best.gpu.name} at {price}.",
+        message=f"The cheapest replica on which it starts is {best.gpus} × {best.gpu.name}.",
         suggestion=f"{best.gpus} × {best.gpu.name}, {price}.",
         change=placed(best.gpus, gpu=best.gpu.slug, gpu_price_usd_per_h=None),
     )
@@ -187,7 +187,7 @@ def _unstable(plan: Plan, ready: Operation) -> Finding:
         ),
         metric="max_request_rate_rps",
         suggestion=f"Give one replica {show(limit, 'req/s')}, 80 % of what it can serve.",
-        change={"rate_rps": limit, "concurrency": None},
+        change={"rate_rps": search.typed(limit), "concurrency": None},
     )
 
 
@@ -224,14 +224,15 @@ def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[
         missed.append(("ttft_p99_s", "TTFT P99", point.ttft_quantile_s(0.99), spec.ttft_p99_slo_s))
     if spec.tpot_slo_s is not None and tpot is not None and tpot > spec.tpot_slo_s:
         missed.append(("tpot_p99_s", "TPOT P99", tpot, spec.tpot_slo_s))
-    words, change = _inside_objectives(plan, ready)
+    reach, change = _inside_objectives(plan, ready)
+    reason = "" if change else f" {reach}"
     for metric, label, value, objective in missed:
         yield Finding(
             code=f"{metric.removesuffix('_s')}_missed",
             severity="warning",
-            message=f"{label} is {show(value, 's')}, above the {show(objective, 's')} asked for. {words}",
+            message=f"{label} is {show(value, 's')}, above the {show(objective, 's')} asked for.{reason}",
             metric=metric,
-            suggestion=words if change else None,
+            suggestion=reach if change else None,
             change=change,
         )
 
@@ -241,8 +242,11 @@ def _inside_objectives(plan: Plan, ready: Operation) -> tuple[str, dict[str, Any
         rate = search.largest_rate_rps(ready, meets=lambda point: _meets(plan, point))
         if not rate:
             return "No rate meets the objectives on this replica.", None
-        return f"Up to {show(rate, 'req/s')} both objectives hold.", {"rate_rps": rate, "concurrency": None}
+        return f"The objectives hold up to {show(rate, 'req/s')}.", {"rate_rps": rate, "concurrency": None}
     most = search.largest_concurrency(ready, meets=lambda point: _meets(plan, point))
     if most is None:
         return "Not even one request alone meets the objectives on this replica.", None
-    return f"Up to {most:,} requests at once both objectives hold.", {"concurrency": float(most), "rate_rps": None}
+    return f"The objectives hold up to {show(most, 'requests')} at once.", {
+        "concurrency": float(most),
+        "rate_rps": None,
+    }

@@ -208,8 +208,12 @@ def pool_tokens(plan: Plan, fitted: Fit) -> int:
     return pool.blocks * pool.block_size
 
 
+def held_tokens(*, input_tokens: float, output_tokens: float) -> float:
+    """Tokens that a running request of these lengths holds in the cache on average."""
+    return input_tokens + _KV_LENGTH_SHARE * output_tokens
+
+
 def capacity(plan: Plan, fitted: Fit) -> float:
     """Requests of this workload that may run at once on the whole replica."""
-    spec = plan.spec
-    held = spec.input_tokens + _KV_LENGTH_SHARE * spec.output_tokens
+    held = held_tokens(input_tokens=plan.spec.input_tokens, output_tokens=plan.spec.output_tokens)
     return plan.layout.data_parallel * min(fitted.tight.pool.requests(held), float(plan.max_num_seqs))

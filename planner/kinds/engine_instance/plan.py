@@ -159,4 +159,4 @@ class _Taken:
 def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
+    return f"{value:,.0f}" if isinstance(value, int | float) else str(value).upper()

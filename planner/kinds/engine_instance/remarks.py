@@ -45,8 +45,8 @@ def placement(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="no_experts",
             severity="warning",
-            message=f"{llm.name} has no experts; expert parallelism does nothing.",
-            suggestion="Leave it out.",
+            message=f"{llm.name} has no experts, so expert parallelism does nothing.",
+            suggestion="Leave expert parallel out.",
             change={"expert_parallel": None},
         )
 
@@ -60,9 +60,9 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
             code="extrapolated",
             severity="info",
             message=(
-                f"{plan.llm.name} was not measured on {plan.gpu.name} with {plan.engine_name} in this precision: times "
-                f"come from other replicas, with 80 % confidence TPOT within a factor {plan.trust.tpot:g}, "
-                f"TTFT within {plan.trust.ttft:g}."
+                f"{plan.llm.name} was not measured on {plan.gpu.name} with {plan.engine_name} in this precision. Times "
+                f"are carried over from other replicas: in four of five cases TPOT is within a factor of "
+                f"{plan.trust.tpot:g} and TTFT within {plan.trust.ttft:g}."
             ),
         )
     if plan.spec.output_tokens <= 1 and point is not None:
@@ -76,14 +76,14 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
         yield Finding(
             code="no_load",
             severity="info",
-            message="No requests come: latencies are those of an idle replica, a price per token does not exist.",
+            message="No requests come: latencies are those of an idle replica, and no price per token exists.",
             metric="cost_usd_per_m_output_tokens",
         )
     if plan.price_usd_per_h is None:
         yield Finding(
             code="no_price",
             severity="info",
-            message=f"The catalog has no on-demand price for {plan.gpu.name}, so costs do not exist. Give a GPU price.",
+            message=f"The catalog has no on-demand price for {plan.gpu.name}: give a GPU price to see costs.",
             metric="cost_usd_per_h",
         )
     if not plan.gpu.has("visible_memory_bytes"):
@@ -91,7 +91,7 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
             code="marketed_memory",
             severity="info",
             message=(
-                f"The memory that {plan.gpu.name} shows is not known; the marketed "
+                f"What the runtime sees of the memory of {plan.gpu.name} is not known; the marketed "
                 f"{show(plan.visible_bytes, 'bytes')} are taken."
             ),
             metric="budget_bytes",
@@ -100,7 +100,9 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
         yield _outside(plan, terms.budget, terms.outside)
     if plan.assumed:
         taken = ", ".join(f"{plan.spec.label_of(name)} {words}" for name, words in plan.assumed)
-        yield Finding(code="defaults_used", severity="info", message=f"Left out, so defaults are taken: {taken}.")
+        yield Finding(
+            code="defaults_used", severity="info", message=f"Defaults stand in for what was left out: {taken}."
+        )
 
 
 def _bound(point: serving.Point) -> Finding:
@@ -112,11 +114,11 @@ def _bound(point: serving.Point) -> Finding:
         ("communication", step.communication_s),
         ("launches and scheduling", step.overhead_s),
     )
-    words = ", ".join(f"{show(part / total, 'ratio')} {name}" for name, part in shares if part >= 0.005 * total)
+    words = ", ".join(f"{show(part / total, 'ratio')} to {name}" for name, part in shares if part >= 0.005 * total)
     return Finding(
         code="decode_bound",
         severity="info",
-        message=f"Decode is bound by {step.bound}: of a step of {show(total, 's')} go {words}.",
+        message=f"Decode is bound by {step.bottleneck}. Of a step of {show(total, 's')} go {words}.",
         metric="tpot_mean_s",
     )
 
@@ -127,8 +129,8 @@ def _outside(plan: Plan, budget: float, outside: float) -> Finding:
         code="graphs_outside_budget",
         severity="warning" if over else "info",
         message=(
-            f"Graphs take about {show(outside, 'bytes')} outside the budget in this version; "
-            f"{show(plan.visible_bytes - budget, 'bytes')} are free for it."
+            f"CUDA graphs take about {show(outside, 'bytes')} outside the budget in this version; "
+            f"{show(plan.visible_bytes - budget, 'bytes')} are free for them."
         ),
         metric="graph_bytes",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -78,7 +79,9 @@ def largest_concurrency(ready: Operation, *, meets: Callable[[serving.Point], bo
 
 
 def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]) -> float | None:
-    """The highest arrival rate that meets a condition [1/s]; None when an idle replica does not."""
+    """The highest arrival rate that meets a condition, as one would type it [1/s]; None when not even an idle
+    replica does.
+    """
 
     def good(rate: float) -> bool:
         point = serving.open_loop(ready.replica, load=ready.load, rate_rps=rate, capacity=ready.capacity)
@@ -90,4 +93,12 @@ def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]
     for _ in range(_STEPS // 2):
         middle = (low + high) / 2
         low, high = (middle, high) if good(middle) else (low, middle)
-    return low
+    return typed(low)
+
+
+def typed(rate: float) -> float:
+    """A rate cut to four digits, never above what was found."""
+    if rate <= 0:
+        return 0.0
+    grain = 10.0 ** (math.floor(math.log10(rate)) - 3)
+    return float(f"{math.floor(rate / grain) * grain:.4g}")

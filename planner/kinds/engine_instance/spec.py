@@ -9,6 +9,8 @@ from pydantic import model_validator
 
 from planner.core.kind import Spec, catalog_entry, choice, quantity, text
 from planner.core.text import gettext_noop as _
+from planner.kinds.engine_instance.cut import fill
+from planner.kinds.engine_instance.spellings import respelled
 
 LLM = _("LLM and GPU")
 PLACEMENT = _("Placement")
@@ -22,11 +24,6 @@ WeightDtype = Literal["bf16", "fp16", "fp8", "int8", "int4", "mxfp4", "nvfp4"]
 KvDtype = Literal["bf16", "fp16", "fp8", "int8", "nvfp4"]
 _DTYPE_WORDS = {"bf16": "BF16", "fp16": "FP16", "fp8": "FP8", "int8": "INT8", "int4": "INT4 (AWQ, GPTQ)"}
 _FOUR_BIT_WORDS = {"mxfp4": "MXFP4", "nvfp4": "NVFP4"}
-_ALIASES: Mapping[str, Mapping[str, str | None]] = {
-    "weight_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp4": "nvfp4", "awq": "int4", "gptq": "int4"},
-    "kv_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "auto": None},
-    "engine": {"tensorrt-llm": "tensorrt_llm", "trtllm": "tensorrt_llm"},
-}
 
 
 class EngineInstanceSpec(Spec):
@@ -256,20 +253,7 @@ class EngineInstanceSpec(Spec):
     @model_validator(mode="before")
     @classmethod
     def _other_spellings(cls, given: Any) -> Any:
-        """Flags and vendor spellings that engines accept: ``true`` for all ranks, ``fp4``, ``auto``."""
-        if not isinstance(given, Mapping):
-            return given
-        read = dict(given)
-        for name, spellings in _ALIASES.items():
-            if isinstance(read.get(name), str):
-                word = read[name].lower()
-                read[name] = spellings.get(word, word)
-        for name in ("expert_parallel", "data_parallel_attention"):
-            if read.get(name) is True:
-                read[name] = _stage_ranks(read)
-            elif read.get(name) is False:
-                read[name] = 1
-        return read
+        return respelled(given) if isinstance(given, Mapping) else given
 
     @model_validator(mode="after")
     def _one_load(self) -> EngineInstanceSpec:
@@ -298,29 +282,10 @@ class EngineInstanceSpec(Spec):
             inside = self.engine != "vllm" and copies is not None and ranks >= copies and ranks % copies == 0
             ranks, copies = (ranks // copies, copies) if inside and copies else (ranks, copies or 1)
             return ranks * copies * stages, ranks, copies, stages
-        found = _fill(self.gpus, stages=stages, ranks=ranks, copies=copies)
+        found = fill(self.gpus, stages=stages, ranks=ranks, copies=copies)
         if found is None:
             raise ValueError(
                 f"gpus: {self.gpus} is not tensor_parallel × pipeline_parallel × data_parallel_attention "
                 f"({ranks or 'any'} × {stages} × {copies or 'any'})"
             )
         return self.gpus, found[0], found[1], stages
-
-
-def _stage_ranks(given: Mapping[str, Any]) -> Any:
-    gpus, stages = given.get("gpus") or given.get("tensor_parallel") or 1, given.get("pipeline_parallel") or 1
-    return gpus // stages if isinstance(gpus, int) and isinstance(stages, int) else gpus
-
-
-def _fill(gpus: int, *, stages: int, ranks: int | None, copies: int | None) -> tuple[int, int] | None:
-    """Tensor-parallel ranks and copies of a stage; None when they do not multiply to its GPUs."""
-    stage, rest = divmod(gpus, stages)
-    if rest:
-        return None
-    if ranks is None:
-        return (stage // (copies or 1), copies or 1) if stage % (copies or 1) == 0 else None
-    if copies is None:
-        return (ranks, stage // ranks) if stage % ranks == 0 else None
-    if ranks * copies == stage:
-        return ranks, copies
-    return (ranks // copies, copies) if ranks == stage and ranks % copies == 0 else None

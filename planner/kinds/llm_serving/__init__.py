@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.core.kind import DesignKind
+from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving import advice
 from planner.kinds.llm_serving.architecture import architecture
 from planner.kinds.llm_serving.charts import charts
@@ -13,8 +14,8 @@ from planner.kinds.llm_serving.spec import LlmServingSpec
 
 KIND = DesignKind(
     slug="llm_serving",
-    label="LLM serving",
-    question="How many GPUs serve this LLM at this request rate, and what does a token cost?",
+    label=_("LLM serving"),
+    question=_("How many GPUs serve this LLM at this request rate, and what does a token cost?"),
     spec=LlmServingSpec,
     metrics=METRICS,
     estimate=estimate,
@@ -22,4 +23,5 @@ KIND = DesignKind(
     architecture=architecture,
     advice=advice,
     simulator=SIMULATOR,
+    order=1,
 )

@@ -6,6 +6,7 @@ from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import counted
 
 
 def architecture(spec: LlmServingSpec, result: Result) -> Diagram:
@@ -13,12 +14,12 @@ def architecture(spec: LlmServingSpec, result: Result) -> Diagram:
     return _aggregated(spec, result) if spec.is_aggregated else _disaggregated(spec, result)
 
 
-def _count(result: Result, name: str) -> str:
-    return f"{result.value(name) or 0:,.0f}"
+def _units(result: Result, name: str, noun: str) -> str:
+    return counted(result.value(name) or 0.0, noun)
 
 
 def _rate(tokens_per_s: float) -> str:
-    return f"{show(tokens_per_s, 'tok/s')}"
+    return show(tokens_per_s, "tok/s")
 
 
 def _users(spec: LlmServingSpec) -> Box:
@@ -31,30 +32,38 @@ def _users(spec: LlmServingSpec) -> Box:
     )
 
 
-def _pool(spec: LlmServingSpec) -> Box:
+def _pool(spec: LlmServingSpec) -> tuple[Box, ...]:
+    """The pool of cached prefixes; none where the design counts on no hit."""
+    if spec.prefix_hit_rate <= 0:
+        return ()
     cached = spec.peak_rps * spec.input_tokens * spec.prefix_hit_rate
-    return Box(
+    pool = Box(
         "pool",
         "KV pool",
-        ("memory and SSD", f"{100 * spec.prefix_hit_rate:.3g} % of input", _rate(cached)),
+        ("memory and SSD", f"{show(spec.prefix_hit_rate, 'ratio')} of input", _rate(cached)),
         rank=2,
         lane=1,
         form="store",
     )
+    return (pool,)
+
+
+def _hits(spec: LlmServingSpec, role: str, label: str) -> tuple[Flow, ...]:
+    return (Flow("pool", role, label, both_ways=True),) if spec.prefix_hit_rate > 0 else ()
 
 
 def _disaggregated(spec: LlmServingSpec, result: Result) -> Diagram:
     computed = spec.peak_rps * spec.computed_input_tokens
     transfer, share = result.value("kv_transfer_bytes_per_s") or 0.0, result.value("kv_transfer_nic_share")
-    nic = f", {100 * share:.2g} % of NIC" if share is not None else ""
+    nic = f", {show(share, 'ratio')} of the NICs" if share is not None else ""
     boxes = (
         _users(spec),
         Box("gateway", "Gateway", ("by cached prefix", "pairs both roles"), rank=1),
         Box(
             "prefill",
-            f"{_count(result, 'prefill_units')} prefill units",
+            _units(result, "prefill_units", "prefill unit"),
             (
-                f"{spec.prefill_unit_gpus} GPUs each",
+                f"{show(spec.prefill_unit_gpus, 'GPUs')} each",
                 f"{_rate(computed)} computed",
                 _used(result, "prefill_utilisation"),
             ),
@@ -62,28 +71,28 @@ def _disaggregated(spec: LlmServingSpec, result: Result) -> Diagram:
         ),
         Box(
             "decode",
-            f"{_count(result, 'decode_units')} decode units",
+            _units(result, "decode_units", "decode unit"),
             (
-                f"{spec.decode_unit_gpus} GPUs each",
+                f"{show(spec.decode_unit_gpus, 'GPUs')} each",
                 f"{_rate(spec.peak_rps * spec.output_tokens)} written",
                 _used(result, "decode_utilisation"),
             ),
             rank=3,
         ),
-        _pool(spec),
+        *_pool(spec),
     )
     flows = (
-        Flow("users", "gateway", f"{spec.peak_rps:,g} req/s"),
+        Flow("users", "gateway", show(spec.peak_rps, "req/s")),
         Flow("gateway", "prefill", _rate(spec.peak_rps * spec.input_tokens)),
         Flow("prefill", "decode", f"KV {show(transfer, 'bytes/s')}{nic}"),
-        Flow("pool", "prefill", _prefix_bytes(spec, result), both_ways=True),
+        *_hits(spec, "prefill", _prefix_bytes(spec, result)),
     )
     return Diagram(
         title="Disaggregated serving",
         boxes=boxes,
         flows=flows,
-        summary=f"{_count(result, 'prefill_units')} prefill units hand {show(transfer, 'bytes/s')} of KV cache to "
-        f"{_count(result, 'decode_units')} decode units.",
+        summary=f"Prefill ({_units(result, 'prefill_units', 'unit')}) hands {show(transfer, 'bytes/s')} of KV cache to "
+        f"decode ({_units(result, 'decode_units', 'unit')}).",
     )
 
 
@@ -93,32 +102,32 @@ def _aggregated(spec: LlmServingSpec, result: Result) -> Diagram:
         Box("gateway", "Gateway", ("by cached prefix", "and by load"), rank=1),
         Box(
             "replicas",
-            f"{_count(result, 'decode_units')} replicas",
+            _units(result, "decode_units", "replica"),
             (
-                f"{spec.decode_unit_gpus} GPUs each",
+                f"{show(spec.decode_unit_gpus, 'GPUs')} each",
                 f"{_rate(spec.peak_rps * spec.computed_input_tokens)} computed",
                 f"{_rate(spec.peak_rps * spec.output_tokens)} written",
             ),
             rank=2,
         ),
-        _pool(spec),
+        *_pool(spec),
     )
     flows = (
-        Flow("users", "gateway", f"{spec.peak_rps:,g} req/s"),
+        Flow("users", "gateway", show(spec.peak_rps, "req/s")),
         Flow("gateway", "replicas", _rate(spec.peak_rps * spec.input_tokens)),
-        Flow("pool", "replicas", _prefix_bytes(spec, result), both_ways=True),
+        *_hits(spec, "replicas", _prefix_bytes(spec, result)),
     )
     return Diagram(
         title="Aggregated serving",
         boxes=boxes,
         flows=flows,
-        summary=f"{_count(result, 'decode_units')} replicas compute prompts and write answers.",
+        summary=f"Behind the gateway: {_units(result, 'decode_units', 'replica')} for both prompts and answers.",
     )
 
 
 def _used(result: Result, name: str) -> str:
     value = result.value(name)
-    return "" if value is None else f"{100 * value:.3g} % used"
+    return "" if value is None else f"{show(value, 'ratio')} used"
 
 
 def _prefix_bytes(spec: LlmServingSpec, result: Result) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result, Series
-from planner.kinds.llm_serving.findings import percent
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import percent
 
 OUTPUT_PRICE = "USD/M output tokens"
 CUT = 2.0
@@ -24,7 +24,7 @@ def charts(spec: LlmServingSpec, result: Result) -> Sequence[Chart]:
         _ttft(spec, result),
         _tpot(spec, result),
         _slo(spec, result),
-        _memory(result),
+        _memory(spec, result),
         _first_token(result),
     ]
     return [chart for chart in made if chart is not None]
@@ -83,7 +83,7 @@ def _growth(spec: LlmServingSpec, result: Result) -> Chart:
     rates, prices = _numbers(series, "rate_rps"), _numbers(series, "cost_usd_per_m_output_tokens")
     now, good_to = result.value("cost_usd_per_m_output_tokens"), result.value("max_rps_within_headroom")
     bound = result.value("cost_usd_per_m_output_tokens_unrounded")
-    reach = f" This fleet is good to {good_to:,.0f} req/s." if good_to is not None else ""
+    reach = f" This fleet is good to {show(good_to, 'req/s')}." if good_to else ""
     return Chart(
         name="cost_per_m_output_tokens",
         title="What does growth do to the price?",
@@ -112,7 +112,7 @@ def _reach(rates: Sequence[float | None], values: Sequence[float | None], limit:
 def _met(reach: float | None, rates: Sequence[float | None]) -> str:
     if reach is None:
         return "Not met at any rate shown."
-    return "Met at every rate shown." if reach == rates[-1] else f"Met up to about {reach:,.0f} req/s."
+    return "Met at every rate shown." if reach == rates[-1] else f"Met up to about {show(reach, 'req/s')}."
 
 
 def _shown(values: Sequence[float | None], limit: float) -> list[float | None]:
@@ -207,20 +207,20 @@ def _slo(spec: LlmServingSpec, result: Result) -> Chart:
     )
 
 
-def _memory(result: Result) -> Chart:
+def _memory(spec: LlmServingSpec, result: Result) -> Chart:
     series = result.series["decode_memory"]
     terms, sizes = series.column("term").values, _numbers(series, "bytes")
     total = sum(size for size in sizes if size is not None)
     spare = {"KV to spare", "outside the budget"}
     return Chart(
         name="decode_memory",
-        title="Does a decode GPU have room?",
+        title="Does a GPU of a replica have room?" if spec.is_aggregated else "Does a decode GPU have room?",
         subtitle=f"Terms sum to {show(total, 'bytes')} ({total / 2**30:.1f} GiB); KV at the rate of the GPU.",
         form="stacked",
         x=Axis("memory", unit="bytes", shown="GB"),
         y=Axis(""),
         traces=tuple(
-            Trace(str(term), x=["decode GPU"], y=[size], order=index, idle=term in spare)
+            Trace(str(term), x=["one GPU"], y=[size], order=index, idle=term in spare)
             for index, (term, size) in enumerate(zip(terms, sizes, strict=True))
         ),
         summary="; ".join(f"{term} {show(size, 'bytes')}" for term, size in zip(terms, sizes, strict=True)) + ".",

@@ -161,7 +161,7 @@ def derive(
         decode_fixed_s=fixed_s,
         decode_per_sequence_s=(whole_s - fixed_s) / batch,
         kv_read_s_per_token=at_limit.kv_s / unit.accepted / (batch * spec.mean_context_tokens),
-        decode_bound="KV capacity" if batch >= most else _bound(at_limit),
+        decode_bound="KV capacity" if batch >= most else at_limit.bottleneck,
         tpot_in_reach=in_reach,
         basis="calibrated" if trust.calibrated else "extrapolated",
         spread=trust.tpot,
@@ -210,13 +210,3 @@ def _prefill_rate(spec: LlmServingSpec, *, made: roofline.Replica, unit_gpus: in
     computed = max(1.0, spec.computed_input_tokens)
     cached = spec.input_tokens * spec.prefix_hit_rate
     return computed / roofline.prefill(made, new_tokens=computed, cached_tokens=cached).busy_s / unit_gpus
-
-
-def _bound(step: roofline.Step) -> str:
-    """What takes the largest part of a step at the limit."""
-    parts = {
-        step.bound: step.weights_and_gemm_s + step.kv_s,
-        "network": step.communication_s,
-        "launch overhead": step.overhead_s,
-    }
-    return max(parts, key=parts.__getitem__)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from planner.core.catalog import Catalog
 from planner.core.result import Answer, LazySeries, Result
 from planner.kinds.llm_serving.figures import metrics
-from planner.kinds.llm_serving.findings import findings, percent
+from planner.kinds.llm_serving.findings import findings
 from planner.kinds.llm_serving.fleet import Role
 from planner.kinds.llm_serving.plan import Plan, plan
 from planner.kinds.llm_serving.series import all_series
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import counted, percent
 
 FACTS = (
     "nodes",
@@ -48,19 +49,19 @@ def _sentence(made: Plan) -> str:
     fleet, spec = made.fleet, made.spec
     if spec.peak_rps <= 0 or not fleet.gpus:
         return "**No load**: nothing is needed."
-    nodes = f"**{fleet.nodes:,} node{'' if fleet.nodes == 1 else 's'}**"
-    if made.physics.decode_memory.kv_pool_bytes <= 0:
+    nodes = f"**{counted(fleet.nodes, 'node')}**"
+    if not made.fits_weights:
         return f"**No fleet of these units works**: {made.llm.name} does not fit the memory of a unit."
     if not made.is_stable and spec.output_tokens > 0:
         return f"{nodes} **cannot carry {spec.peak_rps:,g} req/s**: queues grow without end."
     binding = made.binding_role or "decode"
     role = next((role for role in fleet.roles if role.name == binding), fleet.decode)
     room = 1 - (role.utilisation or 0.0)
-    what = "capacity" if role.name == "replica" else f"{role.name} capacity"
+    binds = "the replicas bind" if role.name == "replica" else f"{role.name} binds first"
     carry = "carries" if fleet.nodes == 1 else "carry"
     return (
-        f"{nodes} {carry} the peak {_objectives(made)}, with {percent(room)} of {what} to spare; "
-        f"{role.name} binds first, on {made.bottleneck}. {_survival(made)}"
+        f"{nodes} {carry} the peak {_objectives(made)}, with {percent(room)} of {role.capacity_words} to spare; "
+        f"{binds}, on {made.bottleneck}. {_survival(made)}"
     )
 
 
@@ -87,8 +88,15 @@ def _survival(made: Plan) -> str:
 
 def _what_is_lost(role: Role) -> str:
     if role.together > 1:
-        return f"a node of {role.name}s" if role.name == "replica" else f"a {role.name} node"
-    return "a replica" if role.name == "replica" else f"a {role.name} unit"
+        return f"a node of {role.noun}s"
+    return f"a {role.noun}"
+
+
+def _hardware(made: Plan) -> str:
+    """The GPUs by name."""
+    if made.spec.is_aggregated or made.gpu.slug == made.decode_gpu.slug:
+        return made.decode_gpu.name
+    return f"{made.gpu.name} for prefill, {made.decode_gpu.name} for decode"
 
 
 def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
@@ -99,7 +107,8 @@ def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
         "spec_version": spec.version,
         "rates": "stated in the spec" if spec.rate_mode == "assumed" else "calibrations/roofline.toml",
         "llm": made.llm.source,
-        "llm_drafts": made.llm.mtp_layers > 0,
+        "draft_layers": made.llm.mtp_layers,
+        "hardware": _hardware(made),
         "gpu": {name: figure.source for name, figure in made.gpu.figures.items()},
         "calibration": catalog.calibration("roofline").get("source", ""),
     }

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding, order_findings
-from planner.formulas import cost
-from planner.kinds.llm_serving.fleet import Role, bill_parts
+from planner.kinds.llm_serving.fleet_findings import fleet_findings, spare_field
 from planner.kinds.llm_serving.plan import Plan
+from planner.kinds.llm_serving.words import percent
 
 NEAR_SATURATION = 0.8
-ROUNDING_WORTH_A_WARNING = 0.05
 SAME_KV = 0.01
 
 
@@ -20,48 +19,18 @@ def findings(plan: Plan) -> tuple[Finding, ...]:
     spec = plan.spec
     if spec.peak_rps <= 0:
         return order_findings([_zero_load(), *_memory(plan)])
+    if not plan.fits_weights:
+        # No count of units that cannot hold the LLM means anything.
+        return order_findings([*_memory(plan), *_inputs(plan)])
     found = [
-        *_memory(plan),
+        *_kv_capacity(plan),
         *_saturation(plan),
         *_objectives(plan),
-        *_survival(plan),
-        *_availability(plan),
-        *_rounding(plan),
-        *_rates(plan),
+        *fleet_findings(plan),
         *_inputs(plan),
         *_binding(plan),
     ]
     return order_findings(found)
-
-
-def percent(share: float) -> str:
-    """Whole percents, as people say them."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
-
-
-def price(plan: Plan, *, usd_per_h: float) -> str:
-    """A bill by the hour, and by the million output tokens where there are any."""
-    per_m = cost.usd_per_million_tokens(usd_per_h, tokens_per_s=plan.output_tokens_per_s)
-    by_hour = f"${usd_per_h:,.0f}/h" if usd_per_h >= 100 else f"${usd_per_h:,.2f}/h"
-    return by_hour if per_m is None else f"{by_hour}, {show(per_m, 'USD/M')}"
-
-
-def units_of(role: Role, count: int) -> str:
-    word = "replica" if role.name == "replica" else f"{role.name} unit"
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def spare_field(role: Role) -> str:
-    return "spare_prefill_units" if role.name == "prefill" else "spare_decode_units"
-
-
-def larger(plan: Plan, *, role: Role, units: int) -> tuple[int, float]:
-    """Nodes and bill of the fleet with ``units`` of this role."""
-    more = units - role.units
-    node_share = max(1, -(-role.unit_gpus // plan.spec.gpus_per_node))
-    per_node = max(1, plan.spec.gpus_per_node // role.unit_gpus)
-    nodes = more * node_share if role.unit_gpus >= plan.spec.gpus_per_node else -(-units // per_node) - role.nodes
-    return plan.fleet.nodes + nodes, plan.fleet.usd_per_h + more * role.unit_gpus * role.price_usd_per_h
 
 
 def _zero_load() -> Finding:
@@ -74,23 +43,27 @@ def _zero_load() -> Finding:
 
 
 def _memory(plan: Plan) -> Iterator[Finding]:
-    checks = [("decode", plan.physics.decode_memory, plan.decode_gpu)]
+    checks = [("decode", plan.fleet.decode.noun, plan.physics.decode_memory, plan.decode_gpu)]
     if not plan.spec.is_aggregated:
-        checks.append(("prefill", plan.physics.prefill_memory, plan.gpu))
-    for name, memory, gpu in checks:
+        checks.append(("prefill", plan.fleet.prefill.noun, plan.physics.prefill_memory, plan.gpu))
+    for name, noun, memory, gpu in checks:
         if memory.kv_pool_bytes <= 0:
             usable = show(memory.visible_bytes - memory.outside_bytes, "bytes")
             yield Finding(
                 code=f"{name}_memory_does_not_fit",
                 severity="error",
-                message=f"{plan.llm.name} does not fit a {name} unit: weights take "
+                message=f"{plan.llm.name} does not fit a {noun}: weights take "
                 f"{show(memory.weights_bytes, 'bytes')} of each {gpu.name}, buffers "
                 f"{show(memory.runtime_bytes, 'bytes')}, and the engine may use {usable}.",
                 metric="decode_kv_pool_bytes_per_gpu",
-                suggestion=f"Use larger {name} units, a narrower weight format or GPUs with more memory.",
+                suggestion=f"Use larger {noun}s, a narrower weight format or GPUs with more memory.",
             )
+
+
+def _kv_capacity(plan: Plan) -> Iterator[Finding]:
+    """The rate of a GPU asks for more sequences than its KV pool holds."""
     pool = plan.physics.decode_memory.kv_pool_bytes
-    if plan.fits_kv or pool <= 0 or plan.spec.output_tokens <= 0:
+    if plan.fits_kv or plan.spec.output_tokens <= 0:
         return
     batch = plan.physics.kv_sequences_per_gpu
     step_s = plan.physics.decode_fixed_s + plan.physics.decode_per_sequence_s * batch
@@ -119,7 +92,7 @@ def _saturation(plan: Plan) -> Iterator[Finding]:
             yield Finding(
                 code=f"{name}_unstable",
                 severity="error",
-                message=f"{name.capitalize()} cannot keep up with {plan.spec.peak_rps:g} req/s: the queue grows "
+                message=f"{name.capitalize()} cannot keep up with {show(plan.spec.peak_rps, 'req/s')}: the queue grows "
                 "without end, so its latency has no value.",
                 metric="ttft_p99_s" if name == "prefill" else "tpot_p99_s",
                 suggestion="Add headroom or units.",
@@ -129,8 +102,8 @@ def _saturation(plan: Plan) -> Iterator[Finding]:
             yield Finding(
                 code=f"{name}_near_saturation",
                 severity="warning",
-                message=f"{name.capitalize()} runs at {percent(rho)} of what it can do at any latency: small errors of "
-                "rate or demand move its latency much. Read the range, not the figure.",
+                message=f"{name.capitalize()} runs at {percent(rho)} of what it can do at any latency, where small "
+                "errors of rate or demand move its latency much. Read the range, not the figure.",
                 metric="ttft_p99_s" if name == "prefill" else "tpot_p99_s",
                 suggestion="Add headroom or units.",
             )
@@ -169,100 +142,6 @@ def _objectives(plan: Plan) -> Iterator[Finding]:
             suggestion="Add decode units: fewer sequences a GPU make shorter steps.",
             change={"spare_decode_units": spec.spare_decode_units + 1},
         )
-
-
-def _survival(plan: Plan) -> Iterator[Finding]:
-    for role in plan.fleet.roles:
-        left = role.left_after_loss
-        if left is None or role.survives_one:
-            continue
-        enough = role.units_to_survive
-        nodes, usd_per_h = larger(plan, role=role, units=enough)
-        remaining = max(role.units - role.together, 0) * role.unit_gpus
-        noun = "replica" if role.name == "replica" else f"{role.name} unit"
-        if role.together > 1:
-            noun = f"node with {units_of(role, min(role.together, role.units))}"
-        capacity = "capacity" if role.name == "replica" else f"{role.name} capacity"
-        yield Finding(
-            code=f"{role.name}_not_n_plus_1",
-            severity="error",
-            message=f"One failed {noun} leaves {percent(left)} of the {capacity} the peak needs: "
-            f"{remaining:,} of {role.needed_gpus:,.0f} GPUs.",
-            metric="prefill_left_after_unit_loss" if role.name == "prefill" else "decode_left_after_unit_loss",
-            suggestion=f"The fleet is not N+1. {units_of(role, enough)} make it so: {nodes:,} nodes, "
-            f"{price(plan, usd_per_h=usd_per_h)}.",
-            change={spare_field(role): role.spare_units + enough - role.units},
-        )
-
-
-def _availability(plan: Plan) -> Iterator[Finding]:
-    for role in plan.fleet.roles:
-        promise = plan.availability(role)
-        wanted = promise.units_for_target
-        if role.needed_gpus <= 0 or (wanted is not None and wanted <= role.units):
-            continue
-        if wanted is None:
-            yield Finding(
-                code=f"{role.name}_availability_out_of_reach",
-                severity="warning",
-                message=f"No number of units carries the peak {plan.spec.availability:.6g} of the time when a unit "
-                f"is up {percent(promise.unit)} of it.",
-                metric="peak_availability",
-            )
-            continue
-        nodes, usd_per_h = larger(plan, role=role, units=wanted)
-        yield Finding(
-            code=f"{role.name}_availability",
-            severity="warning",
-            message=f"{units_of(role, role.units)} carry the peak {100 * promise.carries_peak:.4g} % of the time; the "
-            f"objective is {100 * plan.spec.availability:.6g} %.",
-            metric="peak_availability",
-            suggestion=f"{units_of(role, wanted)} reach it: {nodes:,} nodes, {price(plan, usd_per_h=usd_per_h)}.",
-            change={spare_field(role): role.spare_units + wanted - role.units},
-        )
-
-
-def _rounding(plan: Plan) -> Iterator[Finding]:
-    bill = plan.fleet.usd_per_h
-    rounding = bill_parts(plan.fleet, headroom=plan.spec.headroom)["whole_units"]
-    if bill <= 0 or rounding < 0.005 * bill:
-        return
-    idle = ", ".join(
-        f"{max(0.0, role.sized_units * role.unit_gpus - role.needed_gpus * (1 + plan.spec.headroom)):.0f} {role.name}"
-        for role in plan.fleet.roles
-    )
-    due = plan.rps_within_headroom
-    yield Finding(
-        code="unit_rounding",
-        severity="warning" if rounding > ROUNDING_WORTH_A_WARNING * bill else "info",
-        message=f"Unit rounding costs {show(rounding, 'USD/h')}, {percent(rounding / bill)} of the bill: GPUs bought "
-        f"but not asked for: {idle}.",
-        metric="whole_units_usd_per_h",
-        suggestion=f"The price of a token falls until {due:,.0f} req/s, then jumps as the next unit is due."
-        if due is not None
-        else None,
-    )
-
-
-def _rates(plan: Plan) -> Iterator[Finding]:
-    if plan.spec.rate_mode != "assumed":
-        return
-    out = plan.output_tokens_per_s
-    low, high = plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet)
-    derived = plan.physics.derived
-    between = f" the fleet would cost {show(low, 'USD/M')}–{show(high, 'USD/M')} (80 %)" if low and high else ""
-    yield Finding(
-        code="rates_assumed",
-        severity="warning",
-        message=f"Rates are assumed. Derived from the figures of {plan.decode_gpu.name} they are "
-        f"{derived.prefill_tokens_per_s_per_gpu:,.0f} prefill and {derived.decode_tokens_per_s_per_gpu:,.0f} decode "
-        f"tok/s a GPU;{between}."
-        if between
-        else "Rates are assumed.",
-        metric="cost_usd_per_m_output_tokens",
-        suggestion="Switch Rates to Derived, or put measured rates in.",
-        change={"rate_mode": "derived"},
-    )
 
 
 def _inputs(plan: Plan) -> Iterator[Finding]:
@@ -332,12 +211,15 @@ def _binding(plan: Plan) -> Iterator[Finding]:
         if share is not None
         else ""
     )
-    pool = max(0.0, plan.physics.decode_memory.kv_pool_bytes)
+    pool = plan.physics.decode_memory.kv_pool_bytes
+    who, where = "The replicas bind", "a GPU"
+    if role != "replica":
+        who, where = f"{role.capitalize()} binds first", "a decode GPU"
     yield Finding(
         code="bottleneck",
         severity="info",
-        message=f"{'The replicas bind' if role == 'replica' else f'{role.capitalize()} binds first'}, on {what}; KV "
-        f"uses {show(plan.kv_bytes_at_limit, 'bytes')} of {show(pool, 'bytes')} a decode GPU.{transfer}",
+        message=f"{who}, on {what}; at its rate {where} keeps {show(plan.kv_bytes_at_limit, 'bytes')} of KV in a pool "
+        f"of {show(pool, 'bytes')}.{transfer}",
         metric="decode_utilisation" if role != "prefill" else "prefill_utilisation",
         suggestion=f"Longer contexts fit: up to {plan.longest_context_tokens:,.0f} tokens on average before KV binds."
         if plan.fits_kv and plan.longest_context_tokens > plan.spec.mean_context_tokens

@@ -25,6 +25,15 @@ class Role:
     """Units that one lost node takes down: several small ones share a node, a large one spans many."""
 
     @property
+    def noun(self) -> str:
+        """What one unit of the pool is called."""
+        return "replica" if self.name == "replica" else f"{self.name} unit"
+
+    @property
+    def capacity_words(self) -> str:
+        return "capacity" if self.name == "replica" else f"{self.name} capacity"
+
+    @property
     def units(self) -> int:
         return self.sized_units + self.spare_units
 

@@ -59,7 +59,6 @@ class Physics:
 
     decode_tokens_per_s_per_gpu: float
     decode_unit_gpus: int
-    decode_lanes: int
     decode_fixed_s: float
     decode_sequence_s: float
     decode_kv_token_s: float
@@ -101,11 +100,6 @@ class Physics:
         """Tokens that the KV pools of a decode unit hold."""
         pool = max(0.0, self.decode_memory.kv_pool_bytes) * self.decode_unit_gpus
         return pool / (self.kv_bytes_per_token * self.kv_copies)
-
-    @property
-    def prefill_lane_tokens_per_s(self) -> float:
-        """Rate of one attention rank of a prefill unit with full steps."""
-        return self.prefill_tokens_per_s_per_gpu * self.prefill_unit_gpus / self.prefill_lanes
 
     def slower(self, factor: float) -> Physics:
         """The same fleet with all rates divided by ``factor``."""
@@ -159,7 +153,6 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         prefill_token_s=1 / lane_rate - fixed_s / step_tokens,
         decode_tokens_per_s_per_gpu=decode_rate,
         decode_unit_gpus=decode_at.unit_gpus,
-        decode_lanes=decode_at.lanes,
         decode_fixed_s=decode_fixed_s,
         decode_sequence_s=max(0.0, decode_slope_s - kv_read_s * spec.mean_context_tokens),
         decode_kv_token_s=kv_read_s,

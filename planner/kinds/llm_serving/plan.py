@@ -69,6 +69,12 @@ class Plan:
         return self.concurrency_at_limit * self.physics.kv_bytes_per_sequence
 
     @property
+    def fits_weights(self) -> bool:
+        """Whether the LLM leaves room for a KV cache on every GPU it runs on."""
+        memories = [self.physics.decode_memory, *([] if self.spec.is_aggregated else [self.physics.prefill_memory])]
+        return all(memory.kv_pool_bytes > 0 for memory in memories)
+
+    @property
     def fits_kv(self) -> bool:
         return self.kv_bytes_at_limit <= self.physics.decode_memory.kv_pool_bytes * (1 + 1e-9)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
 from planner.core.simulation import SimulationRequest
+from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving.fleet import Fleet
-from planner.kinds.llm_serving.metrics import BY_NAME, LATENCY, LOAD
+from planner.kinds.llm_serving.metrics import BY_NAME, LOAD, count, latency
 from planner.kinds.llm_serving.physics import Physics
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
@@ -19,32 +20,37 @@ if TYPE_CHECKING:
     from sims.engine.interval import Interval
     from sims.systems.llm_serving import Outcome
 
-RUN = "Run"
+RUN = _("Run")
+_GAP = _("Gap between two tokens of an answer.")
 ONLY_SIMULATED: tuple[MetricDef, ...] = (
-    MetricDef("itl_p50_s", "ITL P50", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
-    MetricDef("itl_p90_s", "ITL P90", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
-    MetricDef("itl_p99_s", "ITL P99", "s", "lower", LATENCY, help="Gap between two tokens of an answer."),
-    MetricDef("e2e_p50_s", "Whole answer P50", "s", "lower", LATENCY),
-    MetricDef("e2e_p90_s", "Whole answer P90", "s", "lower", LATENCY),
-    MetricDef("e2e_p99_s", "Whole answer P99", "s", "lower", LATENCY),
+    latency("itl_p50_s", _("ITL P50"), help=_GAP),
+    latency("itl_p90_s", _("ITL P90"), help=_GAP),
+    latency("itl_p99_s", _("ITL P99"), help=_GAP),
+    latency("e2e_p50_s", _("Whole answer P50")),
+    latency("e2e_p90_s", _("Whole answer P90")),
+    latency("e2e_p99_s", _("Whole answer P99")),
     MetricDef(
-        "goodput_share", "Inside both objectives", "ratio", "higher", LOAD, help="Of the requests answered or refused."
+        "goodput_share",
+        _("Inside both objectives"),
+        "ratio",
+        "higher",
+        LOAD,
+        help=_("Of the requests answered or refused."),
     ),
-    MetricDef("decode_kv_used_share", "KV pool in use, decode", "ratio", "none", LOAD, help="Mean over time."),
-    MetricDef(
+    MetricDef("decode_kv_used_share", _("KV pool in use, decode"), "ratio", "none", LOAD, help=_("Mean over time.")),
+    count(
         "requests_arrived",
-        "Requests arrived",
+        _("Requests arrived"),
         "requests",
-        "none",
-        RUN,
-        whole=True,
-        help="Arrived = finished + refused + in flight.",
+        group=RUN,
+        direction="none",
+        help=_("Arrived = finished + refused + in flight."),
     ),
-    MetricDef("requests_finished", "Requests finished", "requests", "none", RUN, whole=True),
-    MetricDef("requests_rejected", "Requests refused", "requests", "lower", RUN, whole=True),
-    MetricDef("requests_in_flight", "Requests in flight at the end", "requests", "none", RUN, whole=True),
-    MetricDef("requests_restarted", "Requests computed again", "requests", "lower", RUN, whole=True),
-    MetricDef("simulated_s", "Simulated time", "s", "none", RUN),
+    count("requests_finished", _("Requests finished"), "requests", group=RUN, direction="none"),
+    count("requests_rejected", _("Requests refused"), "requests", group=RUN),
+    count("requests_in_flight", _("Requests in flight at the end"), "requests", group=RUN, direction="none"),
+    count("requests_restarted", _("Requests computed again"), "requests", group=RUN),
+    MetricDef("simulated_s", _("Simulated time"), "s", "none", RUN),
 )
 DEFINITIONS: Mapping[str, MetricDef] = {**BY_NAME, **{definition.name: definition for definition in ONLY_SIMULATED}}
 QUANTILES = tuple((name, f"p{round(100 * q)}", q) for name in ("ttft", "tpot", "itl", "e2e") for q in (0.5, 0.9, 0.99))

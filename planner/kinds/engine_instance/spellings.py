@@ -1,0 +1,33 @@
+"""How engines and vendors spell what a spec says: ``true`` for all ranks, ``fp4``, ``auto``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_ALIASES: Mapping[str, Mapping[str, str | None]] = {
+    "weight_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp4": "nvfp4", "awq": "int4", "gptq": "int4"},
+    "kv_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "auto": None},
+    "engine": {"tensorrt-llm": "tensorrt_llm", "trtllm": "tensorrt_llm"},
+}
+
+
+def respelled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec in our words; what is not known is left for its field to refuse."""
+    read = dict(given)
+    for name, spellings in _ALIASES.items():
+        if isinstance(read.get(name), str):
+            word = read[name].lower()
+            read[name] = spellings.get(word, word)
+    for name in ("expert_parallel", "data_parallel_attention"):
+        if read.get(name) is True:
+            read[name] = _stage_ranks(read)
+        elif read.get(name) is False:
+            read[name] = 1
+    return read
+
+
+def _stage_ranks(given: Mapping[str, Any]) -> Any:
+    """GPUs of a pipeline stage as far as a spec that is not checked yet tells them."""
+    gpus, stages = given.get("gpus") or given.get("tensor_parallel") or 1, given.get("pipeline_parallel") or 1
+    return gpus // stages if isinstance(gpus, int) and isinstance(stages, int) else gpus

@@ -1,0 +1,58 @@
+"""What a fleet costs: the bill, its parts, and prices per million tokens by a named basis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from planner.core.quantities import show
+from planner.core.result import Metric
+from planner.formulas import cost
+from planner.kinds.llm_serving.fleet import bill_parts
+from planner.kinds.llm_serving.metrics import figure
+from planner.kinds.llm_serving.plan import Plan
+
+
+def prices(plan: Plan) -> Mapping[str, Metric]:
+    """The bill, its parts, and prices per million tokens of each basis."""
+    spec, fleet = plan.spec, plan.fleet
+    bill, out = fleet.usd_per_h, plan.output_tokens_per_s
+    inputs = spec.peak_rps * spec.input_tokens
+    cached = inputs * spec.prefix_hit_rate
+    basis = plan.physics.basis
+    between = (plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet))
+    parts = bill_parts(fleet, headroom=spec.headroom)
+    unrounded = (parts["prefill_used"] + parts["decode_used"]) * (1 + spec.headroom)
+    good = plan.good_share
+    per_m = cost.usd_per_million_tokens
+    prefill_bill = parts["prefill_used"] if spec.is_aggregated else fleet.prefill.usd_per_h
+    per_million = {
+        "cost_usd_per_m_input_tokens": plan.usd_per_m(inputs),
+        "cost_usd_per_m_cached_input_tokens": plan.usd_per_m(cached),
+        "cost_usd_per_m_total_tokens": plan.usd_per_m(inputs + out),
+        "cost_usd_per_m_good_output_tokens": plan.usd_per_m(out * good) if good else None,
+        "cost_usd_per_m_output_tokens_at_mean": plan.usd_per_m(out * spec.mean_to_peak),
+        "cost_usd_per_m_output_tokens_unrounded": per_m(unrounded, tokens_per_s=out),
+        "prefill_usd_per_m_computed_tokens": per_m(
+            prefill_bill, tokens_per_s=spec.peak_rps * spec.computed_input_tokens
+        ),
+        "decode_usd_per_m_output_tokens": per_m(
+            parts["decode_used"] if spec.is_aggregated else fleet.decode.usd_per_h, tokens_per_s=out
+        ),
+    }
+    return {
+        "cost_usd_per_h": figure("cost_usd_per_h", bill, working=_bill_working(plan)),
+        "cost_usd_per_month": figure("cost_usd_per_month", bill * cost.HOURS_PER_MONTH),
+        "cost_usd_per_m_output_tokens": figure(
+            "cost_usd_per_m_output_tokens",
+            plan.usd_per_m(out),
+            basis=basis,
+            between=between,
+            working=f"{show(bill, 'USD/h')} / ({out:,g} tok/s × 3,600 s) × 10⁶",
+        ),
+        **{name: figure(name, value, basis=basis) for name, value in per_million.items()},
+        **{f"{name}_usd_per_h": figure(f"{name}_usd_per_h", value, basis=basis) for name, value in parts.items()},
+    }
+
+
+def _bill_working(plan: Plan) -> str:
+    return " + ".join(f"{role.gpus:,} GPUs × ${role.price_usd_per_h:g}" for role in plan.fleet.roles)

@@ -1,0 +1,85 @@
+"""What a kind says reads as English with names and units: no "1 nodes", no slug where a name belongs, no blank."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from planner import kinds
+from planner.catalog import files
+from planner.core.kind import DesignKind
+from planner.core.result import Result
+
+CATALOG = files.load()
+SLUGS = {entry.slug for entry in (*CATALOG.gpus(), *CATALOG.llms()) if "-" in entry.slug}
+ONE_OF_MANY = re.compile(
+    r"(?<![\d.,])1[ \u00a0](GPUs|nodes|units|replicas|requests|tokens|ranks|groups|layers|months|\w+ units)\b"
+)
+SLIPS = re.compile(r"\(s\)|\bNone\b|\bnan\b|\binf\b| ,| \.(?!\d)|\.\.(?!\.)|  |\bof of\b|\ba a\b")
+
+SMALL: dict[str, list[dict[str, Any]]] = {
+    "llm_serving": [
+        {"topology": "aggregated", "llm": "llama-3-1-8b", "gpu": "h100-sxm", "decode_unit_gpus": 1, "peak_rps": 1}
+        | {"kv_bytes_per_token": None, "rate_mode": "derived", "prefix_hit_rate": 0.0},
+        {"peak_rps": 0},
+        {"llm": "llama-3-1-405b", "prefill_unit_gpus": 2, "decode_unit_gpus": 2, "kv_bytes_per_token": None},
+        {"failures_per_node_h": 0.0, "mean_to_peak": 0.6},
+        {"failures_per_node_h": 0.01, "availability": 0.9999},
+    ],
+    "engine_instance": [
+        {"concurrency": 1},
+        {"rate_rps": 1.0, "input_tokens": 1, "output_tokens": 1},
+        {"rate_rps": 1e5},
+        {"llm": "llama-3-1-405b"},
+        {"llm": "deepseek-v3", "gpu": "h200-sxm", "gpus": 8},
+    ],
+}
+"""The corners where counts are one or nothing is left."""
+
+
+def _said(kind: DesignKind, spec: Any, result: Result) -> Iterator[str]:
+    yield from (result.answer.sentence, result.answer.note)
+    for finding in result.findings:
+        yield finding.message
+        yield finding.suggestion or ""
+    for question in kind.advice.questions(spec, result):
+        yield from (question.text, question.present, question.changes)
+    for follow_up in kind.advice.follow_ups(spec, result):
+        yield from (follow_up.question, follow_up.answer)
+    for variant in kind.advice.variants(spec, result):
+        yield variant.label
+    diagram = kind.architecture(spec, result)
+    yield from (diagram.title, diagram.summary, *(flow.label for flow in diagram.flows))
+    for box in diagram.boxes:
+        yield from (box.title, *box.lines)
+    for chart in kind.charts(spec, result):
+        yield from (chart.title, chart.subtitle, chart.summary, *(limit.label for limit in chart.limits))
+
+
+def _cases() -> Iterator[Any]:
+    for slug in kinds.all_kinds():
+        for place, spec in enumerate(SMALL.get(slug, [])):
+            yield pytest.param(slug, spec, id=f"{slug}-corner-{place}")
+    for example in kinds.examples():
+        yield pytest.param(example.kind, dict(example.spec), id=example.slug)
+
+
+@pytest.mark.parametrize(("slug", "given"), list(_cases()))
+def test_sentences_are_english_with_names_and_units(slug: str, given: dict[str, Any]) -> None:
+    kind = kinds.get(slug)
+    spec = kind.spec(**given)
+    result = kind.estimate(spec, CATALOG)
+    for text in _said(kind, spec, result):
+        assert not ONE_OF_MANY.search(text), text
+        assert not SLIPS.search(text), text
+        words = set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", text))
+        assert not words & SLUGS, text
+
+
+def test_the_kinds_come_in_the_order_they_ask_for() -> None:
+    found = list(kinds.all_kinds().values())
+    assert found == sorted(found, key=lambda kind: (kind.order, kind.slug))
+    assert len({kind.order for kind in found}) == len(found)
