@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import io
 import json
 import os
@@ -123,10 +124,10 @@ def end_orphan(pid_file: Path, marker: str) -> None:
             time.sleep(0.1)
 
 
-def die_with_parent() -> None:
-    """On Linux: the kernel ends this child when the parent is killed."""
+def die_with_parent(number: int) -> None:
+    """On Linux: the kernel sends this child the signal when the parent is killed."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6", use_errno=True).prctl(1, signal.SIGTERM)
+        ctypes.CDLL("libc.so.6", use_errno=True).prctl(1, number)
 
 
 @dataclass
@@ -149,7 +150,7 @@ class Child:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=functools.partial(die_with_parent, self.stop_signal),
             )
 
     def signal(self, number: int) -> None:
