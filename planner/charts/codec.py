@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
@@ -13,7 +13,8 @@ from planner.core.diagram import Box, Diagram, Flow
 
 def to_dict(picture: Chart | Diagram) -> dict[str, Any]:
     """Return plain lists, numbers, texts and None; a figure that is not finite becomes None."""
-    return {key: _plain(value) for key, value in asdict(picture).items()}
+    found: dict[str, Any] = _plain(picture)
+    return found
 
 
 def from_dict(data: Mapping[str, Any]) -> Chart | Diagram:
@@ -52,10 +53,14 @@ def _known(form: type, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+    if type(value) is float:  # nearly all there is
+        return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, bool, int)):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):  # arrays and scalars of numpy
         return _plain(value.tolist())
     if isinstance(value, Sequence):

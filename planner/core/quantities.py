@@ -10,6 +10,7 @@ import re
 import unicodedata
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 
 from planner.core.units import SI, convert, factor_between, shown_unit
 
@@ -63,6 +64,7 @@ def show(value: float | None, unit: str = "", *, shown: str = "") -> str:
     return number + words if words.startswith("/") else f"{number}{NBSP}{words}"
 
 
+@lru_cache(maxsize=16384)
 def show_parts(value: float | None, unit: str = "", *, shown: str = "") -> tuple[str, str]:
     """Return the number and the words of its unit apart; words that start with ``/`` join without a space."""
     if value is None or not math.isfinite(value):

@@ -87,23 +87,24 @@ def objective_rows(comparison: Comparison) -> list[MetricRow]:
 
 
 def _items(written: Sequence[Mapping[str, Any]], *, team: Team) -> tuple[list[Item], list[str]]:
+    wanted = [item["design"] for item in written if "design" in item]
+    designs = {str(design.id): design for design in selectors.designs(team).filter(id__in=wanted)}
     found: list[Item] = []
     missing: list[str] = []
     for label, item in zip(LABELS, written, strict=False):
-        try:
-            found.append(_item(item, label=label, team=team))
-        except Design.DoesNotExist:
+        if "design" not in item:
+            found.append(_unsaved(item, label=label, team=team))
+        elif design := designs.get(item["design"]):
+            estimate = estimation.estimate(kind=design.kind, spec=design.spec, team=team)
+            found.append(Item(label=label, name=design.name, estimate=estimate, design=design))
+        else:
             missing.append(label)
     if len(found) < 2:
         raise InvalidField(field="items", message=_("Fewer than two of the compared designs still exist."))
     return found, missing
 
 
-def _item(written: Mapping[str, Any], *, label: str, team: Team) -> Item:
-    if "design" in written:
-        design = selectors.design(team, written["design"])
-        estimate = estimation.estimate(kind=design.kind, spec=design.spec, team=team)
-        return Item(label=label, name=design.name, estimate=estimate, design=design)
+def _unsaved(written: Mapping[str, Any], *, label: str, team: Team) -> Item:
     estimate = estimation.estimate(kind=written["kind"], spec=written["spec"], team=team)
     return Item(label=label, name=written.get("name") or estimate.kind.label, estimate=estimate)
 

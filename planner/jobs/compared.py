@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models.fields.json import KeyTransform
+
 from planner import charts as drawing
 from planner.accounts.models import Team, User
 from planner.accounts.selectors import scoped
@@ -77,7 +79,9 @@ def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Run]:
     found = scoped(Job.objects.all(), team).filter(
         purpose=Purpose.SIMULATION, state=State.SUCCEEDED, kind=item["kind"]["slug"], request__spec=item["spec"]
     )
-    rows = found.order_by("-created_at").values_list("id", "created_at", *(f"request__{name}" for name in ALIKE))
+    rows = found.order_by("-created_at").values_list(
+        "id", "created_at", *(KeyTransform(name, "request") for name in ALIKE)
+    )
     newest = [Run(job_id, at, dict(zip(ALIKE, how, strict=True))) for job_id, at, *how in rows[:MOST_RUNS]]
     return {key_of(**run.how): run for run in reversed(newest)}
 

@@ -20,7 +20,11 @@ def number(value: float) -> str:
 
 
 def points(path: Iterable[Point]) -> str:
-    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in path)
+    """A path from point to point, each written as `number` does: ``M0 1.5L3 4``."""
+    written = "L".join([f"{x:.1f} {y:.1f}" for x, y in path]) + "L"
+    for long, short in ((".0 ", " "), (".0L", "L"), ("-0 ", "0 "), ("-0L", "0L")):
+        written = written.replace(long, short)
+    return "M" + written.removesuffix("L")
 
 
 def _look(kind: str, paint: str) -> str:
