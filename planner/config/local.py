@@ -7,78 +7,25 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import contextlib
-import ctypes
 import errno
-import fcntl
-import functools
 import io
 import json
 import os
-import secrets
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from planner.config.local_folder import CannotStart, local_folder, only_one, secret_key
+from planner.config.processes import ROOT, Child, end_orphan, stop_all, watch
+
 HOST = "127.0.0.1"
 START_LIMIT_S = 60.0
-STOP_LIMIT_S = 6.0
-
-
-class CannotStart(Exception):
-    """Something outside keeps the planner from starting; the message says what to do."""
-
-
-def local_folder(path: Path) -> Path:
-    """Make the folder that keeps data, or say why not."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".writable"
-        probe.write_text("")
-        probe.unlink()
-    except OSError as problem:
-        raise CannotStart(
-            f"Cannot write to {path} ({problem.strerror}): make it writable, or name another folder with "
-            "LOCAL_DIR=/path make run."
-        ) from problem
-    return path
-
-
-@contextlib.contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the kernel lets go of it when this process ends, however it ends."""
-    path = folder / "run.lock"
-    with path.open("a+") as file:
-        file.seek(0)
-        owner = file.read().strip()
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            raise CannotStart(
-                f"The planner already runs from this folder (process {owner or 'unknown'}): use that one, or stop it "
-                f"with Ctrl-C or `kill {owner}`."
-            ) from problem
-        if owner:
-            print(f"The last run (process {owner}) did not stop cleanly; starting over its data.")
-        file.seek(0)
-        file.truncate()
-        file.write(str(os.getpid()))
-        file.flush()
-        try:
-            yield
-        finally:
-            file.seek(0)
-            file.truncate()
 
 
 def check_port(port: int) -> None:
@@ -96,70 +43,6 @@ def check_port(port: int) -> None:
             raise CannotStart(f"Port {port} {reason}: choose another with `make run PORT={port + 123}`.") from problem
         except OverflowError as problem:
             raise CannotStart(f"{port} is not a port: choose one from 1024 to 65535.") from problem
-
-
-def secret_key(folder: Path) -> str:
-    """The key of this folder, made once and readable by its owner only."""
-    path = folder / "secret_key"
-    if not path.exists():
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_urlsafe(48))
-    return path.read_text().strip()
-
-
-def end_orphan(pid_file: Path, marker: str) -> None:
-    """End the server that a killed run left behind, recognised by its process id *and* its command line."""
-    try:
-        pid = int(pid_file.read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-    except (OSError, ValueError):
-        return
-    if marker in command:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-        for _ in range(50):
-            if not Path(f"/proc/{pid}").exists():
-                break
-            time.sleep(0.1)
-
-
-def die_with_parent(number: int) -> None:
-    """On Linux: the kernel sends this child the signal when the parent is killed."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6", use_errno=True).prctl(1, number)
-
-
-@dataclass
-class Child:
-    """A process of ours: its name, how it was started, and how it is told to stop."""
-
-    name: str
-    command: list[str]
-    stop_signal: int
-    log: Path
-    process: subprocess.Popen[bytes] | None = None
-    restarts: int = 0
-
-    def start(self) -> None:
-        out: IO[Any]
-        with self.log.open("ab") as out:
-            self.process = subprocess.Popen(
-                self.command,
-                cwd=ROOT,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=functools.partial(die_with_parent, self.stop_signal),
-            )
-
-    def signal(self, number: int) -> None:
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
-
-    def ended(self) -> int | None:
-        return None if self.process is None else self.process.poll()
 
 
 class Servers:
@@ -271,33 +154,6 @@ def wait_until_ready(port: int, web: Child) -> None:
             return
         time.sleep(0.1)
     raise CannotStart(f"The web process did not answer within {START_LIMIT_S:.0f} s: see {web.log}.")
-
-
-def watch(running: list[Child]) -> None:
-    """Keep the children alive: one that ends is started again, three times at most."""
-    while True:
-        time.sleep(0.5)
-        for child in running:
-            code = child.ended()
-            if code is None:
-                continue
-            if child.restarts >= 3:
-                raise CannotStart(f"The {child.name} process keeps ending (code {code}): see {child.log}.")
-            print(f"The {child.name} process ended (code {code}); starting it again.")
-            child.restarts += 1
-            child.start()
-
-
-def stop_all(running: list[Child]) -> None:
-    for child in running:
-        child.signal(child.stop_signal)
-    deadline = time.monotonic() + STOP_LIMIT_S
-    while time.monotonic() < deadline and any(child.ended() is None for child in running):
-        time.sleep(0.05)
-    for child in running:
-        child.signal(signal.SIGKILL)
-        if child.process is not None:
-            child.process.wait(5)
 
 
 class Stopped(BaseException):

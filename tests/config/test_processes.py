@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.config.local import ROOT
+from planner.config.processes import ROOT
 
 CHILD = """
 import pathlib, signal, sys
@@ -23,7 +23,7 @@ signal.pause()
 """
 PARENT = """
 import os, pathlib, signal, sys, time
-from planner.config.local import Child
+from planner.config.processes import Child
 told, ready, log = map(pathlib.Path, sys.argv[1:4])
 Child("x", [sys.executable, "-c", sys.argv[4], str(told), str(ready)], signal.SIGQUIT, log).start()
 while not ready.exists():
