@@ -128,6 +128,13 @@ def test_no_page_needs_more_than_the_strict_policy(signed_in, design, name):
         assert parser.found == [], address
 
 
+def test_a_host_that_is_not_ours_is_refused_under_the_same_policy(client):
+    response = client.get("/sign-in/", headers={"host": "evil.example"})
+    assert response.status_code == 400
+    assert "script-src 'self'" in response["Content-Security-Policy"]
+    assert response["X-Frame-Options"] == "DENY"
+
+
 def test_the_first_page_is_small(signed_in, design):
     assert len(signed_in("alice").get("/").content) < 60_000
 
