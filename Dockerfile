@@ -12,7 +12,7 @@ RUN apt-get update \
  && useradd --system --uid 10001 --create-home --home-dir /home/planner planner
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     DJANGO_SETTINGS_MODULE=planner.config.settings \
-    STATIC_ROOT=/app/staticfiles XDG_CACHE_HOME=/var/cache/planner MPLCONFIGDIR=/tmp/matplotlib
+    STATIC_ROOT=/app/staticfiles XDG_CACHE_HOME=/var/cache/planner
 COPY --from=build /venv /venv
 WORKDIR /app
 COPY manage.py pyproject.toml CHANGELOG.md ./

@@ -1,7 +1,7 @@
 """`Idempotency-Key`: a POST that creates, sent again with the same key and body, answers what it answered first.
 
-The reply is kept in the cache for a day under team, path and key. The same key with another body is a 422, one
-whose first request still runs a 409.
+The reply is kept in the cache for a day under team, user, path and key (ADR 12). The same key with another body is a
+422, one whose first request still runs a 409.
 """
 
 from __future__ import annotations

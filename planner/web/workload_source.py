@@ -44,10 +44,10 @@ def change_from(kind: DesignKind, *, chosen: str, team: Team) -> dict[str, float
         return {}
 
 
-def keep(kind: DesignKind, *, spec: Mapping[str, Any], name: str, team: Team) -> Workload:
+def keep(kind: DesignKind, *, spec: Mapping[str, Any], name: str, team: Team, user_id: int) -> Workload:
     """Save the workload of a spec as a profile of the team; raises `ImportProblem`."""
     facts = {field: spec[field] for field in WORKLOAD_FIELDS if field in kind.spec.model_fields}
-    return services.workload_save_profile(team=team, name=name, facts=facts)
+    return services.workload_save_profile(team=team, user_id=user_id, name=name, facts=facts)
 
 
 def _change(kind: DesignKind, *, row: Workload) -> dict[str, float]:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from planner.accounts.selectors import audit_entries
 from planner.catalog import loading, selectors
 from planner.catalog.models import Entry, Workload
 from tests.api.caller import Caller, check_problem, strict
+from tests.api.conftest import World
 
 GPUS, LLMS, IMPORT = "/api/v1/catalog/gpus/", "/api/v1/catalog/llms/", "/api/v1/catalog/llms/import/"
 TRACE = b"arrival_s,input_tokens,output_tokens\n0,10,5\n1.5,20,6\n3,30,7\n"
@@ -222,3 +224,15 @@ class TestWorkloads:
         assert response.status_code == 422
         assert first_error(response)["pointer"] == pointer
         assert not Workload.objects.exists()
+
+
+def test_the_audit_trail_says_who_changed_the_catalog(bob: Caller, world: World) -> None:
+    bob.post(GPUS, {"name": "Ours", "figures": {"memory_bytes": 80e9, "memory_bytes_per_s": 3e12}})
+    bob.post(IMPORT, {"name": "Own LLM", "config": LLAMA_8B})
+    bob.post("/api/v1/workloads/", {"name": "Own load", "facts": {"rate_rps": 2.0}})
+    bob.upload("/api/v1/workloads/import/", file=upload("t.csv", TRACE), name="Own trace")
+    for path in (f"{GPUS}ours/", "/api/v1/workloads/own-load/"):
+        assert bob.delete(path).status_code == 204
+    entries = audit_entries(world.team).exclude(subject__in=("team", "member", "token"))
+    assert {entry.subject for entry in entries} >= {"gpus", "llms", "workload"}
+    assert {entry.user for entry in entries} == {world.bob}

@@ -113,7 +113,7 @@ class Gpus(Entries):
             "price": "/price_usd_per_h"
         }
         with importing(places=places):
-            entry = services.gpu_save(team=self.team, **given.model_dump())
+            entry = services.gpu_save(team=self.team, user_id=self.user.pk, **given.model_dump())
         return made(entry, team=self.team)
 
 
@@ -137,7 +137,7 @@ class LlmImport(ApiView):
     def post(self, request: Request) -> Response:
         name, config, pointer = self._given(request)
         with importing(pointer):
-            entry = services.llm_import(team=self.team, name=name, config=config)
+            entry = services.llm_import(team=self.team, user_id=self.user.pk, name=name, config=config)
         return made(entry, team=self.team)
 
     def _given(self, request: Request) -> tuple[str, Any, str]:
@@ -178,5 +178,5 @@ class OneEntry(ApiView):
         entry = self._entry(table, slug)
         if entry.team_id is None:
             raise PermissionDenied(_("“%(name)s” ships with the catalog; it stays.") % {"name": entry.name})
-        services.entry_delete(entry=entry, team=self.team)
+        services.entry_delete(entry=entry, team=self.team, user_id=self.user.pk)
         return Response(status=204)

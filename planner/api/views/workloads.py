@@ -85,7 +85,7 @@ class Workloads(ApiView):
     def post(self, request: Request) -> Response:
         given = body(request, ProfileBody)
         with importing("/facts", places={"facts": "/facts"}):
-            row = services.workload_save_profile(team=self.team, **given.model_dump())
+            row = services.workload_save_profile(team=self.team, user_id=self.user.pk, **given.model_dump())
         return _made(row)
 
 
@@ -121,7 +121,7 @@ class OneWorkload(ApiView):
         row = workload_of(self, slug)
         if row.team_id is None:
             raise PermissionDenied(_("“%(name)s” ships with the project; it stays.") % {"name": row.name})
-        services.workload_delete(workload=row, team=self.team)
+        services.workload_delete(workload=row, team=self.team, user_id=self.user.pk)
         return Response(status=204)
 
 

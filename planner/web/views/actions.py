@@ -114,7 +114,9 @@ def keep_workload(request: TeamRequest, kind: str) -> HttpResponse:
         return page(request, draft=draft)
     name = request.POST.get("profile_name", "")
     try:
-        row = workload_source.keep(draft.origin.kind, spec=draft.form.spec, name=name, team=request.team)
+        row = workload_source.keep(
+            draft.origin.kind, spec=draft.form.spec, name=name, team=request.team, user_id=request.user.pk
+        )
     except ImportProblem as problem:
         return page(request, draft=draft, status=422, problem=_("Workload profile: %(why)s") % {"why": problem})
     said = _("Workload “%(name)s” is kept; designs with these inputs can start from it.") % {"name": row.name}
