@@ -175,6 +175,13 @@ def test_half_of_the_decode_unit_costs_rate_because_experts_see_fewer_tokens() -
     assert rates[1] == 1850
 
 
+def test_a_unit_size_that_needs_an_unpublished_figure_is_left_out() -> None:
+    """Two nodes would talk over NICs, and those of the MI250X are in no source; the design of one node needs none."""
+    assert not CATALOG.gpu("mi250x").has("nic_bytes_per_s")
+    result = estimate(gpu="mi250x", topology="aggregated", decode_unit_gpus=8)
+    assert list(result.series["unit_sizes"].column("unit_gpus").values) == [8]
+
+
 # --- edges
 
 

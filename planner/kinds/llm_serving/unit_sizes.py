@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.core.catalog import Catalog
+from planner.core.catalog import Catalog, MissingFigure
 from planner.core.result import Column, Series
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import physics
@@ -17,7 +17,8 @@ FACTORS = (0.5, 2.0)
 def unit_sizes(plan: Plan, *, catalog: Catalog) -> Series:
     """Half, the same and twice the decode unit: rate of a GPU, units, nodes and price with one unit to spare.
 
-    The rate of another size is the stated one times the ratio of the derived rates.
+    The rate of another size is the stated one times the ratio of the derived rates. One that needs a figure nobody
+    has published is left out.
     """
     spec = plan.spec
     rows: list[tuple[int, float, Fleet, float | None]] = []
@@ -28,7 +29,10 @@ def unit_sizes(plan: Plan, *, catalog: Catalog) -> Series:
         rate = plan.physics.decode_tokens_per_s_per_gpu
         changed = spec
         if gpus != spec.decode_unit_gpus:
-            changed, rate = _resized(plan, gpus=gpus, catalog=catalog)
+            try:
+                changed, rate = _resized(plan, gpus=gpus, catalog=catalog)
+            except MissingFigure:
+                continue  # a size over several nodes needs their network, whose figure this design does without
         fleet = _n_plus_1(plan, changed, rate)
         price = plan.usd_per_m(plan.output_tokens_per_s, fleet=fleet)
         rows.append((gpus, rate, fleet, price))
