@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TypeVar
+from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
@@ -24,9 +25,22 @@ def scoped_or_shipped(queryset: QuerySet[Row], team: Team | None) -> QuerySet[Ro
     return queryset.filter(shipped if team is None else shipped | Q(team=team))
 
 
+def row_id(text: UUID | str) -> UUID:
+    """The id of a row, or the nil UUID (which no row has) where the text is none."""
+    try:
+        return text if isinstance(text, UUID) else UUID(str(text))
+    except ValueError:
+        return UUID(int=0)
+
+
 def allows(role: str | None, needed: str) -> bool:
     """Whether a role includes another: admins may what editors may, editors what viewers may."""
     return role is not None and ROLE_RANK[role] >= ROLE_RANK[needed]
+
+
+def user_named(username: str) -> User | None:
+    """The active user of this name; whoever may add members may know that there is one."""
+    return User.objects.filter(username=username, is_active=True).first()
 
 
 def teams_of(user: User) -> QuerySet[Team]:

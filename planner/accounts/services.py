@@ -45,6 +45,12 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
     return User.objects.create_user(username=username, email=email, password=password)
 
 
+def preference_set(*, user: User, name: str, value: str) -> None:
+    """Remember a choice of a person (``theme`` or ``language``) for their other machines."""
+    setattr(user, name, value)
+    user.save(update_fields=(name,))
+
+
 @transaction.atomic
 def create_team(*, name: str, owner: User) -> Team:
     team = Team.objects.create(name=name)

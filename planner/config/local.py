@@ -167,6 +167,11 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise Stopped
 
 
+def said(path: Path) -> str:
+    """A path as one would type it here: from this folder where it lies inside."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
 def serve(port: int, folder: Path) -> None:
     started = time.monotonic()
     servers, running = Servers(folder), children(port, folder)
@@ -180,8 +185,8 @@ def serve(port: int, folder: Path) -> None:
         print(
             f"\n  Fleet planner runs at http://{HOST}:{port}/  (started in {time.monotonic() - started:.1f} s)\n"
             f"  Sign in, once:   http://{HOST}:{port}{link}\n"
-            f"  API token in     {os.path.relpath(folder / 'token', ROOT)}\n"
-            "  Ctrl-C stops it; data stay in " + os.path.relpath(folder, ROOT) + "\n",
+            f"  API token in     {said(folder / 'token')}\n"
+            f"  Ctrl-C stops it; data stay in {said(folder)}\n",
             flush=True,
         )
         watch(running)

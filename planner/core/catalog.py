@@ -70,16 +70,6 @@ class Gpu:
     def has(self, name: str) -> bool:
         return name in self.figures
 
-    def flops_per_s(self, dtype: str) -> float:
-        """Dense peak [FLOP/s] of the format the tensor cores run for ``dtype`` weights.
-
-        Formats without native units fall back to the next wider one: fp4 → fp8 → bf16.
-        """
-        for name in {"fp4": ("fp4", "fp8", "bf16"), "fp8": ("fp8", "bf16")}.get(dtype, ("bf16",)):
-            if self.has(f"{name}_flops_per_s"):
-                return self.figure(f"{name}_flops_per_s")
-        return self.figure("bf16_flops_per_s")
-
 
 @dataclass(frozen=True, slots=True)
 class Moe:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from planner.accounts.models import Team
-from planner.accounts.selectors import scoped
+from planner.accounts.selectors import row_id, scoped
 from planner.designs import links
 from planner.designs.models import Comparison, Design, Revision, Share
 
@@ -32,7 +32,7 @@ def designs(team: Team, *, q: str = "", kind: str = "", tag: str = "", deleted: 
 def design(team: Team, id: UUID | str, *, deleted: bool = False) -> Design:
     """One design; raises `Design.DoesNotExist` for a stranger's, an unknown or (unless asked for) a deleted one."""
     found = scoped(Design.objects.select_related("team", "updated_by", "created_by"), team)
-    return found.get(id=_uuid(id), deleted_at__isnull=not deleted)
+    return found.get(id=row_id(id), deleted_at__isnull=not deleted)
 
 
 def revisions(design: Design) -> QuerySet[Revision]:
@@ -58,7 +58,7 @@ def comparisons(team: Team) -> QuerySet[Comparison]:
 
 def comparison(team: Team, id: UUID | str) -> Comparison:
     """One comparison; raises `Comparison.DoesNotExist`."""
-    return scoped(Comparison.objects.select_related("team"), team).get(id=_uuid(id))
+    return scoped(Comparison.objects.select_related("team"), team).get(id=row_id(id))
 
 
 def shares(team: Team, *, design: Design | None = None, comparison: Comparison | None = None) -> QuerySet[Share]:
@@ -73,7 +73,7 @@ def shares(team: Team, *, design: Design | None = None, comparison: Comparison |
 
 def share(team: Team, id: UUID | str) -> Share:
     """One link; raises `Share.DoesNotExist`."""
-    return scoped(Share.objects.select_related("team"), team).get(id=_uuid(id))
+    return scoped(Share.objects.select_related("team"), team).get(id=row_id(id))
 
 
 def share_by_token(token: str, now: datetime) -> Share | None:
@@ -85,11 +85,3 @@ def share_by_token(token: str, now: datetime) -> Share | None:
     subject = Q(design__isnull=True) | Q(design__deleted_at__isnull=True)
     found = Share.objects.filter(alive, subject, id=share_id, revoked_at__isnull=True)
     return found.select_related("team", "design", "comparison").first()
-
-
-def _uuid(id: UUID | str) -> UUID:
-    """The id, or the nil UUID (which no row has) where the text is none."""
-    try:
-        return id if isinstance(id, UUID) else UUID(str(id))
-    except ValueError:
-        return UUID(int=0)

@@ -19,11 +19,9 @@ __all__ = [
     "Replica",
     "Step",
     "decode_step",
-    "decode_step_s",
     "peak_flops_per_s",
     "precision",
     "prefill",
-    "prefill_s",
     "replica",
     "with_overlap",
 ]
@@ -227,39 +225,6 @@ def prefill(replica: Replica, *, new_tokens: float, cached_tokens: float = 0.0) 
         busy_s=stage_s / layout.pipeline_parallel,
         floor_s=floor_s,
     )
-
-
-def decode_step_s(
-    llm: Llm,
-    gpu: Gpu,
-    *,
-    layout: Layout,
-    batch: float,
-    context_tokens: float,
-    weight_dtype: str,
-    coefficients: Coefficients,
-    kv_dtype_bytes: float = 2.0,
-) -> float:
-    """Time of one decode step of ``batch`` sequences of the whole replica [s]; see `decode_step`."""
-    made = replica(
-        llm, gpu, layout=layout, weight_dtype=weight_dtype, coefficients=coefficients, kv_dtype_bytes=kv_dtype_bytes
-    )
-    return decode_step(made, batch=batch, context_tokens=context_tokens).total_s
-
-
-def prefill_s(
-    llm: Llm,
-    gpu: Gpu,
-    *,
-    layout: Layout,
-    new_tokens: float,
-    weight_dtype: str,
-    coefficients: Coefficients,
-    cached_tokens: float = 0.0,
-) -> float:
-    """Time of one prefill on the rank that takes it [s]; see `prefill` for the share of the replica it keeps busy."""
-    made = replica(llm, gpu, layout=layout, weight_dtype=weight_dtype, coefficients=coefficients)
-    return prefill(made, new_tokens=new_tokens, cached_tokens=cached_tokens).latency_s
 
 
 def with_overlap(coefficients: Coefficients, *, decode: float, prefill: float) -> Coefficients:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from planner import kinds
 from planner.accounts.models import Team
-from planner.accounts.selectors import scoped
+from planner.accounts.selectors import row_id, scoped
 from planner.core.result import Metric, MetricDef
 from planner.designs import figures, serial, snapshot
 from planner.designs.models import Design
@@ -35,7 +35,7 @@ def jobs(
     if kind:
         found = found.filter(kind=kind)
     if design is not None:
-        found = found.filter(design_id=design.id if isinstance(design, Design) else _uuid(design))
+        found = found.filter(design_id=design.id if isinstance(design, Design) else row_id(design))
     rows = found.select_related("design", "created_by").defer("result", "document", "partial")
     return rows.order_by("-created_at", "id")
 
@@ -43,7 +43,7 @@ def jobs(
 def job(team: Team, id: UUID | str) -> Job:
     """One job; raises `Job.DoesNotExist` for a stranger's or an unknown one."""
     found = scoped(Job.objects.select_related("team", "design", "created_by"), team).defer("document")
-    return found.get(id=_uuid(id))
+    return found.get(id=row_id(id))
 
 
 def document(job: Job) -> bytes | None:
@@ -191,11 +191,3 @@ def _definitions(job: Job) -> dict[str, MetricDef]:
     }
     kind = kinds.all_kinds().get(job.kind)
     return stored | ({metric.name: metric for metric in kind.metrics} if kind else {})
-
-
-def _uuid(id: UUID | str) -> UUID:
-    """The id, or the nil UUID (which no row has) where the text is none."""
-    try:
-        return id if isinstance(id, UUID) else UUID(str(id))
-    except ValueError:
-        return UUID(int=0)

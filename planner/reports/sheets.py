@@ -33,6 +33,17 @@ def comparison_csv(view: Mapping[str, Any]) -> str:
     return _written(rows)
 
 
+def simulation_csv(view: Mapping[str, Any]) -> str:
+    """Return what a simulation found, one metric a row, with the estimate beside it (`jobs.selectors.job_view`)."""
+    estimates = {row["name"]: row["estimate"]["value"] for row in view["beside"]}
+    rows: list[Sequence[Any]] = [("metric", "label", "unit", "estimate", "simulated", "low", "high")]
+    for group in view["metrics"]:
+        for row in group["rows"]:
+            figures = (estimates.get(row["name"]), row["value"], row.get("low"), row.get("high"))
+            rows.append((row["name"], row["label"], row["unit"], *map(_value, figures)))
+    return _written(rows)
+
+
 def _unit(row: Mapping[str, Any]) -> str:
     return str(row.get("unit", ""))
 

@@ -159,17 +159,3 @@ def test_a_layout_must_multiply_to_its_gpus() -> None:
 def test_a_missing_figure_is_named() -> None:
     with pytest.raises(MissingFigure, match="bf16_flops_per_s"):
         made(LLAMA_8B, gpu(bf16_flops_per_s=0))
-
-
-def test_plain_functions_agree_with_the_replica() -> None:
-    coefficients = calibration.coefficients(TABLE, gpu=gpu(), engine="vllm")
-    layout = Layout(gpus=2, tensor_parallel=2)
-    unit = roofline.replica(LLAMA_8B, gpu(), layout=layout, weight_dtype="bf16", coefficients=coefficients)
-    step = roofline.decode_step_s(
-        LLAMA_8B, gpu(), layout=layout, batch=9, context_tokens=500, weight_dtype="bf16", coefficients=coefficients
-    )
-    assert step == roofline.decode_step(unit, batch=9, context_tokens=500).total_s
-    first = roofline.prefill_s(
-        LLAMA_8B, gpu(), layout=layout, new_tokens=500, weight_dtype="bf16", coefficients=coefficients
-    )
-    assert first == roofline.prefill(unit, new_tokens=500).latency_s

@@ -167,7 +167,7 @@ def test_results_stand_beside_the_estimate(signed_in, finished):
 def test_results_come_as_csv_and_json(signed_in, finished):
     job, client = finished(), signed_in("vera")
     table = client.get(f"/jobs/{job.id}/result.csv").content.decode().splitlines()
-    assert table == ["metric,label,unit,estimate,simulated,low,high", "power_w,Power,W,8400.0,2000.0,1900.0,2100.0"]
+    assert table == ["metric,label,unit,estimate,simulated,low,high", "power_w,Power,W,8400,2000,1900,2100"]
     result = json.loads(client.get(f"/jobs/{job.id}/result.json").content)
     assert result["metrics"]["power_w"]["value"] == 2000.0
     assert client.get(f"/jobs/{job.id}/result.xml").status_code == 404

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from planner.accounts import selectors, services
-from planner.accounts.models import Membership, Role, User
+from planner.accounts.models import Membership, Role
 from planner.api import shapes
 from planner.api.errors import Conflict, InvalidInput
 from planner.api.inputs import Body, body
@@ -43,7 +43,7 @@ class Members(ApiView):
     @reply(shapes.MemberShape, body=MemberBody, summary="Add a member, or change a member's role")
     def post(self, request: Request) -> Response:
         given = body(request, MemberBody)
-        user = User.objects.filter(username=given.username, is_active=True).first()
+        user = selectors.user_named(given.username)
         if user is None:
             raise InvalidInput.of("/username", detail=_("No user has this name."))
         try:

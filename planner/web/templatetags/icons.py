@@ -50,12 +50,6 @@ _BASIS_WORDS = {
     "assumed": gettext_lazy("assumed"),
     "simulated": gettext_lazy("simulated"),
 }
-_SEVERITIES = {
-    "error": gettext_lazy("Error"),
-    "warning": gettext_lazy("Warning"),
-    "info": gettext_lazy("Note"),
-    "ok": gettext_lazy("Met"),
-}
 
 
 @register.simple_tag
@@ -68,13 +62,6 @@ def icon(name: str, size: int = 16, tone: str = "") -> SafeString:
         size,
         mark_safe(_SHAPES[name]),  # noqa: S308
     )
-
-
-@register.simple_tag
-def severity_sign(severity: str, size: int = 15) -> SafeString:
-    """The sign of a severity with its word for those who do not see it."""
-    sign = icon(severity, size=size, tone=severity)
-    return format_html('{}<span class="vh">{}: </span>', sign, _SEVERITIES[severity])
 
 
 @register.simple_tag

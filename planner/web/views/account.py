@@ -48,8 +48,8 @@ def choose_team(request: TeamRequest) -> HttpResponse:
 @admin_required
 def member_set(request: TeamRequest) -> HttpResponse:
     """Add a member by user name, or change a member's role."""
-    username, role = request.POST.get("username", "").strip()[:150], request.POST.get("role", "")
-    user = User.objects.filter(username=username, is_active=True).first()
+    username, role = request.POST.get("username", "").replace("\x00", "").strip()[:150], request.POST.get("role", "")
+    user = selectors.user_named(username)
     if role not in Role.values:
         return _page(request, errors={"role": _("Choose viewer, editor or admin.")}, status=422)
     if user is None:
@@ -88,7 +88,7 @@ def token_create(request: TeamRequest) -> HttpResponse:
     name = request.POST.get("name", "").strip()
     days, write = request.POST.get("days", ""), request.POST.get("scope") == "write"
     errors = {}
-    if not name or len(name) > 80:
+    if not name or len(name) > 80 or not name.isprintable():
         errors["name"] = _("Give the token a name of at most 80 characters, so that you know it again.")
     if days not in ("", *map(str, TOKEN_DAYS)):
         errors["days"] = _("Choose one of the offered times.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -130,7 +128,9 @@ def job_export(request: TeamRequest, job_id: UUID, form: str) -> HttpResponse:
     if form == "json":
         response = HttpResponse(json.dumps(found.result, allow_nan=False, indent=1), content_type="application/json")
     else:
-        response = HttpResponse(_csv(selectors.job_view(found)), content_type="text/csv; charset=utf-8")
+        from planner.reports import build
+
+        response = HttpResponse(build.simulation_csv(selectors.job_view(found)), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or ""
     return response
 
@@ -197,26 +197,3 @@ def _side_by_side(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _estimated(row: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"estimate": row["estimate"], "delta": row["delta"]} if row else {"estimate": None, "delta": None}
-
-
-def _csv(view: Mapping[str, Any]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("metric", "label", "unit", "estimate", "simulated", "low", "high"))
-    writer.writerows(_csv_rows(view))
-    return out.getvalue()
-
-
-def _csv_rows(view: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    estimates = {row["name"]: row["estimate"]["value"] for row in view["beside"]}
-    for group in view["metrics"]:
-        for row in group["rows"]:
-            yield (
-                row["name"],
-                row["label"],
-                row["unit"],
-                estimates.get(row["name"]),
-                row["value"],
-                row.get("low"),
-                row.get("high"),
-            )

@@ -8,6 +8,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from planner.accounts.services import preference_set
 from planner.web.context import THEMES
 from planner.web.middleware import available_languages
 from planner.web.security import note, safe_next
@@ -30,8 +31,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
             return HttpResponseBadRequest(f"{name}: one of {', '.join(filter(None, allowed))}")
         _set(response, request, cookie=cookie, value=value)
         if name != "keys" and request.user.is_authenticated:
-            setattr(request.user, name, value)
-            request.user.save(update_fields=[name])
+            preference_set(user=request.user, name=name, value=value)
     return response
 
 

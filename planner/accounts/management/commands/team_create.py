@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from planner.accounts import services
-from planner.accounts.models import Team, User
+from planner.accounts import selectors, services
+from planner.accounts.models import Team
 
 LONGEST_NAME = 120
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError(f"Give the team a name of at most {LONGEST_NAME} characters.")
         if Team.objects.filter(name=name).exists():
             raise CommandError(f"There is a team “{name}” already.")
-        admin = User.objects.filter(username=options["admin"], is_active=True).first()
+        admin = selectors.user_named(options["admin"])
         if admin is None:
             raise CommandError(f"There is no user “{options['admin']}”: make one with `manage.py user_create` first.")
         team = services.create_team(name=name, owner=admin)
