@@ -106,6 +106,13 @@ def test_a_bad_token_form_is_told(signed_in, bad):
     assert not ApiToken.objects.exists()
 
 
+def test_nul_in_a_name_is_refused_not_a_crash(signed_in, people):
+    client = signed_in("alice")
+    assert client.post("/account/tokens/", {"name": "a\x00", "days": ""}).status_code == 422
+    assert client.post("/account/members/", {"username": "\x00", "role": "viewer"}).status_code == 422
+    assert Client().post("/sign-in/", {"username": "\x00", "password": "x"}).status_code == 422
+
+
 def test_a_viewer_makes_no_writing_token(signed_in):
     response = signed_in("vera").post("/account/tokens/", {"name": "n", "days": "30", "scope": "write"})
     assert response.status_code == 422

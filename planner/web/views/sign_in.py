@@ -30,7 +30,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
             return redirect(safe_next(request, default=reverse("web:home")))
         return _form(request)
-    username = request.POST.get("username", "")[:150]
+    username = request.POST.get("username", "").replace("\x00", "")[:150]
     user = authenticate(request, username=username, password=request.POST.get("password", "")[:4096])
     if user is None:
         return _form(request, error=_("User name and password do not match."), username=username, status=422)
