@@ -80,6 +80,7 @@ def test_a_delivery_after_the_worker_went_silent_takes_over_once(start, settings
 
 def test_an_unknown_job_is_ignored():
     runner.run(uuid4())
+    assert not Job.objects.exists()
 
 
 @pytest.fixture
