@@ -69,6 +69,14 @@ def kv_bytes_per_token(
     -------
     float [bytes]
 
+    Notes
+    -----
+    ``layers that still grow · bytes of a layer and token``; `layer_kv_bytes_per_token` has the second factor.
+
+    References
+    ----------
+    Ainslie et al., "GQA", 2023, arXiv:2305.13245, section 2; DeepSeek-AI, "DeepSeek-V2", arXiv:2405.04434, Table 1.
+
     Examples
     --------
     DeepSeek-V3 in 16 bits: 61 layers · (512 + 64) · 2 B = 70 272 B on every GPU.
@@ -105,6 +113,10 @@ def request_kv_bytes(llm: Llm, *, tokens: float, dtype_bytes: float, tensor_para
     Notes
     -----
     ``Σ_layers min(tokens, window) · bytes_per_layer_token + state``. Ranks share the recurrent state by heads.
+
+    References
+    ----------
+    Jiang et al., "Mistral 7B", 2023, arXiv:2310.06825, section 2 (a rolling buffer of one window).
     """
     per_layer = layer_kv_bytes_per_token(llm, dtype_bytes=dtype_bytes, tensor_parallel=tensor_parallel)
     return cached_layer_tokens(llm, tokens) * per_layer + recurrent_state_bytes(llm, tensor_parallel=tensor_parallel)

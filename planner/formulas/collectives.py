@@ -77,6 +77,10 @@ def overlapped_s(*, compute_s: float, communication_s: float, overlap: float) ->
     ``compute + communication − overlap · min(compute, communication)``: 0 is serial, 1 is ``max(compute,
     communication)``, what two micro-batches reach at best.
 
+    References
+    ----------
+    DeepSeek-AI, "DeepSeek-V3 Technical Report", arXiv:2412.19437, section 3.4 (two micro-batches hide the all-to-all).
+
     Examples
     --------
     >>> overlapped_s(compute_s=3.0, communication_s=2.0, overlap=1.0)

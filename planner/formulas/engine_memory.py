@@ -108,6 +108,10 @@ def activation_bytes(
     -----
     ``max(2N(3I/TP + c·h), 2N·h + b·S·V) + 6·N·k·I_expert/TP``: the MLP peak or the sampler's, and the experts' work
     space. Against 16 start-up logs of vLLM 0.19 on H100: median error 2 %, worst 8 %.
+
+    References
+    ----------
+    Fitted on the start-up logs named in ``calibrations/engine_memory.toml``.
     """
     rows = min(sequences, batched_tokens)
     mlp = 2.0 * batched_tokens * (3.0 * mlp_width / tensor_parallel + hidden_factor * llm.hidden)
@@ -156,6 +160,11 @@ def vllm_terms(
     Notes
     -----
     ``KV = total·u − (weights + activations + non-torch) − graphs``; before 0.21 graphs lie outside the fraction.
+
+    References
+    ----------
+    Kwon et al., "PagedAttention", 2023, arXiv:2309.06180, section 4.2; fractions and terms by version are in
+    ``engines/vllm.toml``.
     """
     fraction = memory_fraction or float(settings["memory_fraction"])
     graph = settings["graphs"]["typical"] if rank.graph_capture else 0.0
@@ -182,6 +191,10 @@ def sglang_terms(
     -----
     ``KV = free·f − weights`` with the memory free after the communicators are up. The budget is the whole visible
     memory; ``other`` is the part of the reserve that neither activations nor graphs are expected to fill.
+
+    References
+    ----------
+    The engine's server arguments and memory pool, by version in ``engines/sglang.toml``.
     """
     lost = _step(settings["lost_before_load"], rank.tensor_parallel * rank.data_parallel)
     reserve = (rank.visible_bytes - lost) * (1.0 - fraction)
@@ -221,6 +234,10 @@ def tensorrt_llm_terms(
     Notes
     -----
     ``KV = fraction · (total − peak)``; ``other`` is the free part it leaves alone.
+
+    References
+    ----------
+    The engine's documentation of its KV cache, as ``engines/tensorrt_llm.toml`` names it.
     """
     fraction = memory_fraction or float(settings["memory_fraction"])
     context = float(common["unstated"]["non_torch_parallel" if rank.is_parallel else "non_torch_single"])

@@ -83,6 +83,25 @@ def equally_likely(points: int, *, sigma: float) -> NDArray[np.float64]:
 def share_within(*, tokens: float, mean: float, sigma: float) -> float:
     """Share of requests not longer than ``tokens``.
 
+    Parameters
+    ----------
+    tokens : length asked about [tokens]
+    mean : mean length [tokens]
+    sigma : standard deviation of the logarithm [1]
+
+    Returns
+    -------
+    [1]
+
+    Notes
+    -----
+    F(x) = Phi((ln(x / m) + sigma^2 / 2) / sigma).
+
+    References
+    ----------
+    N. L. Johnson, S. Kotz, N. Balakrishnan, "Continuous Univariate Distributions, Volume 1", 2nd ed., 1994,
+    chapter 14.
+
     >>> round(share_within(tokens=3000.0, mean=3000.0, sigma=1e-9), 1)
     0.5
     """

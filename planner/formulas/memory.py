@@ -51,6 +51,11 @@ def part_bytes_per_parameter(llm: Llm, *, part: str, dtype: str) -> float:
     -----
     Embedding, head, router and norms stay in 16 bits. Four-bit checkpoints of an LLM with experts quantise the experts
     only (gpt-oss, Kimi-K2, DeepSeek in NVFP4).
+
+    References
+    ----------
+    Open Compute Project, "OCP Microscaling Formats (MX) Specification", version 1.0, 2023, section 5 (MXFP4); the other
+    widths follow from group sizes as `BITS_PER_PARAMETER` says.
     """
     name = dtype_name(dtype)
     if part not in _LINEAR_PARTS:
@@ -66,7 +71,11 @@ def attention_layer_parameters(llm: Llm) -> float:
     Notes
     -----
     GQA: query, key, value and output; a gate doubles the query. MLA: down- and up-projections of query and latent,
-    and the output (DeepSeek-V2, arXiv:2405.04434, equations 9–16).
+    and the output.
+
+    References
+    ----------
+    DeepSeek-AI, "DeepSeek-V2", 2024, arXiv:2405.04434, equations 9–16; Ainslie et al., "GQA", arXiv:2305.13245.
     """
     if llm.mla is None:
         queries = llm.heads * llm.head_dim * (2 if llm.gated_attention else 1)
@@ -114,6 +123,11 @@ def parameters(llm: Llm) -> dict[str, float]:
     Notes
     -----
     Gated MLPs of three matrices; biases and vision towers are left out.
+
+    References
+    ----------
+    Shazeer, "GLU Variants Improve Transformer", 2020, arXiv:2002.05202 (three matrices of an MLP); counts are held
+    against published totals in the catalog's tests.
     """
     return dict(_parameters(llm))
 
@@ -167,6 +181,10 @@ def expert_padding(llm: Llm, *, hidden_multiple: int = 256, width_multiple: int 
     -----
     gpt-oss on Hopper: 2,880 becomes 3,072 and 2,944, nine per cent more; inferred from the weights that start-up logs
     of vLLM name.
+
+    References
+    ----------
+    Start-up logs of vLLM, as ``calibrations/engine_memory.toml`` names them.
     """
     if llm.moe is None:
         return 1.0
@@ -219,6 +237,11 @@ def stage_weight_bytes(
     Experts are spread over all GPUs of a stage, by expert or by slice. Attention, MLP and shared experts are split over
     the attention ranks. Replicated on each: MLA down-projections, router, norms, KV heads beyond one a rank, and the
     rotary table. Vocabulary is padded to 64.
+
+    References
+    ----------
+    Shoeybi et al., "Megatron-LM", 2019, arXiv:1909.08053, section 3 (tensor parallelism of attention, MLP and
+    embedding).
     """
     stage_gpus = tensor_parallel * data_parallel_attention
     width = {part: part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in _STORED_PARTS}

@@ -66,6 +66,14 @@ def uniform_pool(llm: Llm, *, pool_bytes: float, block_size: int, token_bytes: f
     pool_bytes : the pool of one rank [bytes]
     block_size : tokens of a block
     token_bytes : cache of a token on the rank, all attention layers of its stage [bytes]
+
+    Notes
+    -----
+    ``blocks = ⌊pool / (block · token bytes)⌋``.
+
+    References
+    ----------
+    Kwon et al., "PagedAttention", 2023, arXiv:2309.06180, sections 4.1 and 4.2.
     """
     page = block_size * token_bytes
     state = llm.linear.state_bytes if llm.linear else 0
@@ -108,6 +116,10 @@ def grouped_pool(
     -----
     Layers of one kind form groups of g layers, g the smallest class (the largest when they are within a factor of
     1.5); a page holds g layers. A recurrent layer's page is made as large as an attention page by enlarging the block.
+
+    References
+    ----------
+    vLLM documentation, "Hybrid KV Cache Manager" (design documents).
     """
     full = attention.full_layers(llm)
     window_layers = llm.sliding.layers if llm.sliding else 0
@@ -154,6 +166,10 @@ def two_pools(
     Notes
     -----
     ``full tokens = bytes / (full cell + ratio · window cell)``; requests are also limited by the states that fit.
+
+    References
+    ----------
+    The engine's memory pool for hybrid layers, as ``engines/sglang.toml`` names it.
     """
     window_layers = llm.sliding.layers if llm.sliding else 0
     share = state_ratio / (1.0 + state_ratio) if llm.linear else 0.0

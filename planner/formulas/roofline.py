@@ -205,6 +205,11 @@ def prefill(replica: Replica, *, new_tokens: float, cached_tokens: float = 0.0) 
     -----
     Sum of GEMM, causal attention, element-wise traffic and communication, each with its coefficient; all-to-all across
     nodes partly hidden behind the rest.
+
+    References
+    ----------
+    Williams, Waterman, Patterson, "Roofline", 2009, doi:10.1145/1498765.1498785; the coefficients are fitted, see
+    ``calibrations/roofline.toml``.
     """
     c, layout, llm = replica.coefficients, replica.layout, replica.llm
     flops = attention.prefill_flops(llm, new_tokens=new_tokens, cached_tokens=cached_tokens)

@@ -202,6 +202,11 @@ def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, ca
     κ·(C − 1)·P``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``. When all places are taken a request waits
     ``(C/capacity − 1)·o·TPOT`` before its first token, or TTFT if that is longer, so that Little's law holds. φ, ψ, κ
     are fitted; κ stands for the burst and clumping of a closed loop.
+
+    References
+    ----------
+    Denning, Buzen, "The Operational Analysis of Queueing Network Models", 1978, doi:10.1145/356733.356735 (the response
+    time of a closed system); φ, ψ, κ from ``calibrations/roofline.toml``.
     """
     costs = _costs(replica, load)
     queue_s = replica.coefficients.queue * max(concurrency - 1.0, 0.0) * costs.queue_unit_s()
