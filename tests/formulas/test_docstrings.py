@@ -17,7 +17,11 @@ def public() -> Iterator[Any]:
     for module in pkgutil.iter_modules(formulas.__path__):
         found = importlib.import_module(f"{formulas.__name__}.{module.name}")
         for name, function in vars(found).items():
-            if callable(function) and not name.startswith("_") and function.__module__ == found.__name__:
+            if (
+                callable(function)
+                and not name.startswith("_")
+                and getattr(function, "__module__", "") == found.__name__
+            ):
                 yield pytest.param(function, id=f"{module.name}.{name}")
 
 
