@@ -21,8 +21,10 @@ def charts(spec: LlmServingSpec, result: Result) -> Sequence[Chart]:
         _capacity_left(spec, result),
         _bill(result),
         _growth(spec, result),
-        _ttft(spec, result),
-        _tpot(spec, result),
+        _latency(spec, result, name="ttft", title="How far is the TTFT objective?", limit=spec.ttft_p99_slo_s),
+        _latency(
+            spec, result, name="tpot", title="Where does the TPOT objective end?", limit=spec.tpot_slo_s, shown="ms"
+        ),
         _slo(spec, result),
         _memory(spec, result),
         _first_token(result),
@@ -120,26 +122,29 @@ def _shown(values: Sequence[float | None], limit: float) -> list[float | None]:
     return [value if value is not None and value <= CUT * limit else None for value in values]
 
 
-def _ttft(spec: LlmServingSpec, result: Result) -> Chart | None:
-    series, limit = result.series["latency_by_rate"], spec.ttft_p99_slo_s
-    rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, "ttft_p99_s"), limit)
+def _latency(
+    spec: LlmServingSpec, result: Result, *, name: str, title: str, limit: float, shown: str = ""
+) -> Chart | None:
+    """P99 of the fleet as it stands against the request rate, with its range; None where none is in the picture."""
+    series, metric, label = result.series["latency_by_rate"], f"{name}_p99_s", f"{name.upper()} P99"
+    rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, metric), limit)
     if not any(value is not None for value in values):
         return None
     low, high = _edges(
-        values, low=_numbers(series, "ttft_p99_s_low"), high=_numbers(series, "ttft_p99_s_high"), limit=limit
+        values, low=_numbers(series, f"{metric}_low"), high=_numbers(series, f"{metric}_high"), limit=limit
     )
-    now = result.value("ttft_p99_s")
+    now = result.value(metric)
     return Chart(
-        name="ttft_by_rate",
-        title="How far is the TTFT objective?",
+        name=f"{name}_by_rate",
+        title=title,
         subtitle=f"The fleet as it stands, with the range of its rates. {_met(_reach(rates, values, limit), rates)}",
         form="line",
         x=Axis("request rate", unit="req/s"),
-        y=Axis("TTFT P99", unit="s"),
-        traces=(Trace("TTFT P99", x=rates, y=values, low=low, high=high),),
+        y=Axis(label, unit="s", shown=shown),
+        traces=(Trace(label, x=rates, y=values, low=low, high=high),),
         limits=(Limit(limit, f"objective {show(limit, 's')}"),),
         marks=_at_design(spec, now, limit),
-        summary=f"TTFT P99 against the request rate; {show(now, 's')} at {spec.peak_rps:,g} req/s.",
+        summary=f"{label} against the request rate; {show(now, 's')} at {spec.peak_rps:,g} req/s.",
         compare=True,
     )
 
@@ -157,30 +162,6 @@ def _edges(
 
 def _at_design(spec: LlmServingSpec, now: float | None, limit: float) -> tuple[Mark, ...]:
     return () if now is None or now > CUT * limit else (Mark(spec.peak_rps, now, f"this design {show(now, 's')}"),)
-
-
-def _tpot(spec: LlmServingSpec, result: Result) -> Chart | None:
-    series, limit = result.series["latency_by_rate"], spec.tpot_slo_s
-    rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, "tpot_p99_s"), limit)
-    if not any(value is not None for value in values):
-        return None
-    low, high = _edges(
-        values, low=_numbers(series, "tpot_p99_s_low"), high=_numbers(series, "tpot_p99_s_high"), limit=limit
-    )
-    now = result.value("tpot_p99_s")
-    return Chart(
-        name="tpot_by_rate",
-        title="Where does the TPOT objective end?",
-        subtitle=f"The fleet as it stands, with the range of its rates. {_met(_reach(rates, values, limit), rates)}",
-        form="line",
-        x=Axis("request rate", unit="req/s"),
-        y=Axis("TPOT P99", unit="s", shown="ms"),
-        traces=(Trace("TPOT P99", x=rates, y=values, low=low, high=high),),
-        limits=(Limit(limit, f"objective {show(limit, 's')}"),),
-        marks=_at_design(spec, now, limit),
-        summary=f"TPOT P99 against the request rate; {show(now, 's')} at {spec.peak_rps:,g} req/s.",
-        compare=True,
-    )
 
 
 def _slo(spec: LlmServingSpec, result: Result) -> Chart:
