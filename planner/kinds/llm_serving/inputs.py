@@ -69,7 +69,7 @@ class Inputs(Spec):
         unit="USD/GPU-h",
         ge=0,
         le=1e4,
-        help=_("2 $ is the assumption of the published day of DeepSeek (open-infra-index, day 6, February 2025)."),
+        help=_("$2 is what DeepSeek assumed for its published day (open-infra-index, day 6, February 2025)."),
     )
     decode_gpu_price_usd_per_h: float | None = quantity(
         None, label=_("GPU price for decode"), group=HARDWARE, unit="USD/GPU-h", ge=0, le=1e4, empty=_("the same")
