@@ -101,6 +101,31 @@ def test_simulate_a_real_trace_and_stay_through_a_reload(open_page: Any, api: Ap
     assert b"ttft_p99_s" in Path(download.value.path()).read_bytes()
 
 
+def test_bring_a_trace_and_simulate_it(open_page: Any, tmp_path: Path) -> None:
+    rows = [f"{0.25 * turn:.2f},{900 + turn % 300},{80 + turn % 50}" for turn in range(1200)]
+    good, bad = tmp_path / "ours.csv", tmp_path / "bad.csv"
+    good.write_text("arrival_s,input_tokens,output_tokens\n" + "\n".join(rows) + "\n")
+    bad.write_text("arrival_s,input_tokens,output_tokens\n0,100,10\n1,many,10\n")
+
+    page = open_page("/workloads/new/trace/")
+    page.locator("#file").set_input_files(bad)
+    page.get_by_role("button", name="Import").click()
+    expect(page.locator(".problems")).to_contain_text("Line 3, input_tokens")
+
+    page.locator("#file").set_input_files(good)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("ours")
+    expect(page.locator("main")).to_contain_text("1,200")
+
+    page.goto("/designs/new/llm_serving/?example=azure-2023-conversation-llama-70b")
+    page.locator("#simulate > summary").click()
+    page.locator("#sim-workload").select_option(label="ours")
+    page.locator("#simulate").get_by_role("button", name="Simulate", exact=True).click()
+    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
+    page.wait_for_selector(".tag[data-s=ok]", timeout=SLOW_MS)
+    expect(page.locator("main")).to_contain_text("1,200 requests")
+
+
 def test_a_job_survives_the_death_of_its_worker(open_page: Any, api: Api, run: LocalRun) -> None:
     body = {"kind": "llm_serving", "spec": {"peak_rps": 499}, "duration_s": 14_400, "seed": 11}
     status, job, headers = api.call("POST", "/api/v1/simulations/", body)
