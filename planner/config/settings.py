@@ -44,7 +44,6 @@ INSTALLED_APPS = [
     "knox",
     "axes",
     "csp",
-    "django_filters",
     "django_htmx",
     "django_prometheus",
     "drf_spectacular",
@@ -228,7 +227,6 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "planner.api.errors.problem_response",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_PAGINATION_CLASS": "planner.api.paging.Pages",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_THROTTLE_CLASSES": ["planner.api.throttling.PerUser"],
     "DEFAULT_THROTTLE_RATES": {
         "user": env.str("API_RATE", default="3000/min"),
