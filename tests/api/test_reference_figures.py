@@ -91,3 +91,19 @@ def test_the_memory_terms_sum_to_the_budget(alice: Caller) -> None:
     metrics = strict(alice.post(URL, {"kind": "engine_instance", "spec": {}}))["metrics"]
     terms = ("weights_bytes", "activation_bytes", "graph_bytes", "context_bytes", "other_bytes", "kv_pool_bytes")
     assert sum(metrics[name]["value"] for name in terms) == metrics["budget_bytes"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"options": {"arrivals": "trace"}}, "/options/arrivals"),
+        ({"duration_s": 60, "options": {"warmup_s": 90}}, "/options/warmup_s"),
+        ({"duration_s": 1e6, "options": {"rate_scale": 1000}}, "/duration_s"),
+    ],
+)
+def test_an_impossible_run_is_refused_by_field_before_a_job_exists(
+    alice: Caller, body: dict[str, Any], pointer: str
+) -> None:
+    response = alice.post("/api/v1/simulations/", {"kind": "llm_serving", "spec": {}, **body})
+    assert response.status_code == 422
+    assert [error["pointer"] for error in strict(response)["errors"]] == [pointer]

@@ -39,8 +39,8 @@ def assert_sound(kind: DesignKind, result: Result) -> None:
     assert result.answer.sentence
     for name, metric in result.metrics.items():
         assert metric.value is None or math.isfinite(metric.value), name
-        if metric.low is not None and metric.high is not None:
-            assert metric.low <= metric.high, name
+        if metric.value is not None and metric.low is not None and metric.high is not None:
+            assert metric.low <= metric.value <= metric.high, name
     if result.metrics[result.answer.metric].value is None:
         assert result.findings, "a missing answer needs a reason"
     for finding in result.findings:

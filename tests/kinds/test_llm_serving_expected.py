@@ -68,3 +68,18 @@ def test_only_the_part_that_is_replayed_counts() -> None:
 def test_an_empty_trace_is_no_load() -> None:
     nothing = trace(requests=0)
     assert expected(SimulationRequest(workload=nothing)).value("prefill_gpus_needed") == 0
+
+
+@pytest.mark.parametrize(
+    ("request_", "named"),
+    [
+        (SimulationRequest(duration_s=60, options={"arrivals": "trace"}), "options.arrivals"),
+        (SimulationRequest(duration_s=60, options={"warmup_s": 60.0}), "options.warmup_s"),
+        (SimulationRequest(duration_s=60, options={"fail_decode_unit_at_s": 61.0}), "options.fail_decode_unit_at_s"),
+        (SimulationRequest(duration_s=1e6, options={"rate_scale": 1000.0}), "duration_s"),
+        (SimulationRequest(duration_s=-1.0), "duration_s"),
+    ],
+)
+def test_an_impossible_run_is_refused_before_it_is_queued(request_: SimulationRequest, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        expected(request_)

@@ -19,7 +19,7 @@ from planner.kinds.llm_serving.estimate import answer
 from planner.kinds.llm_serving.fleet import fleet_for
 from planner.kinds.llm_serving.physics import physics
 from planner.kinds.llm_serving.plan import plan
-from planner.kinds.llm_serving.simulation_options import Options, options
+from planner.kinds.llm_serving.simulation_options import Options, check, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def expected(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
         When an option is impossible; the message names it.
     """
     chosen = options(request.options)
+    check(spec, request=request, chosen=chosen)
     sized = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
     loaded = spec.model_copy(update=load_of(spec, request=request, chosen=chosen))
     return answer(plan(loaded, catalog=catalog, bought=sized), catalog=catalog)

@@ -190,6 +190,12 @@ METRICS: tuple[MetricDef, ...] = (
         help=_("The same fleet at the mean of the day."),
     ),
     _price(
+        "derived_cost_usd_per_m_output_tokens",
+        _("Cost at derived rates"),
+        "output tokens",
+        help=_("What the fleet would cost with the rates that follow from the figures of LLM and GPU."),
+    ),
+    _price(
         "cost_usd_per_m_output_tokens_unrounded",
         _("Cost, perfect scaling"),
         "output tokens",
@@ -232,10 +238,14 @@ def figure(
     objective: float | None = None,
     working: str = "",
 ) -> Metric:
-    """A metric of this kind by name; ``between`` are the ends of its range in either order."""
+    """A metric of this kind by name; ``between`` are the ends of its range in either order.
+
+    The range is never drawn so that it leaves the value out: where the waiting formula is not monotone (prompts of a
+    few tokens on an idle fleet) an end moves to the value.
+    """
     low, high = between
-    if low is None or high is None:
+    if value is None or low is None or high is None:
         low = high = None
-    elif low > high:
-        low, high = high, low
+    else:
+        low, high = min(low, high, value), max(low, high, value)
     return Metric(BY_NAME[name], value, low=low, high=high, basis=basis, objective=objective, working=working)

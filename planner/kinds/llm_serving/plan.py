@@ -44,7 +44,11 @@ class Plan:
     fleet: Fleet
     low_fleet: Fleet
     """Sized with the high end of the derived rates."""
+    derived_fleet: Fleet
     high_fleet: Fleet
+    quick_fleet: Fleet
+    """Sized with the high end of the rates in use, stated or derived; never larger than `fleet`."""
+    slow_fleet: Fleet
     decode: latency.Decode
     ttft: latency.Ttft
     latencies: Latencies
@@ -188,7 +192,12 @@ def plan(spec: LlmServingSpec, *, catalog: Catalog, bought: Fleet | None = None)
         physics=facts,
         fleet=fleet,
         low_fleet=_with_rates(spec, facts, derived.prefill_high, derived.decode_high),
+        derived_fleet=_with_rates(
+            spec, facts, derived.prefill_tokens_per_s_per_gpu, derived.decode_tokens_per_s_per_gpu
+        ),
         high_fleet=_with_rates(spec, facts, derived.prefill_low, derived.decode_low),
+        quick_fleet=fleet if bought else _with_rates(spec, facts, *_in_use(facts, high=True)),
+        slow_fleet=fleet if bought else _with_rates(spec, facts, *_in_use(facts, high=False)),
         decode=decode,
         ttft=latency.ttft_at(spec, physics=facts, fleet=fleet, rps=spec.peak_rps, decode=decode),
         latencies=latencies(spec, physics=facts, fleet=fleet, rps=spec.peak_rps),
@@ -212,6 +221,15 @@ def latencies(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: floa
             for name, probability in QUANTILES.items()
         },
     )
+
+
+def _in_use(facts: Physics, *, high: bool) -> tuple[float, float]:
+    """An end of the range of the rates of prefill and decode that the design is sized with."""
+    if facts.basis != "assumed":
+        found = facts.derived
+        return (found.prefill_high, found.decode_high) if high else (found.prefill_low, found.decode_low)
+    factor = facts.spread if high else 1 / facts.spread
+    return facts.prefill_tokens_per_s_per_gpu * factor, facts.decode_tokens_per_s_per_gpu * factor
 
 
 def _with_rates(spec: LlmServingSpec, facts: Physics, prefill_rate: float, decode_rate: float) -> Fleet:

@@ -19,7 +19,7 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
     inputs = spec.peak_rps * spec.input_tokens
     cached = inputs * spec.prefix_hit_rate
     basis = plan.physics.basis
-    between = (plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet))
+    between = (plan.usd_per_m(out, fleet=plan.quick_fleet), plan.usd_per_m(out, fleet=plan.slow_fleet))
     parts = bill_parts(fleet, headroom=spec.headroom)
     unrounded = (parts["prefill_used"] + parts["decode_used"]) * (1 + spec.headroom)
     good = plan.good_share
@@ -48,6 +48,12 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
             basis=basis,
             between=between,
             working=f"{show(bill, 'USD/h')} / ({out:,g} tok/s × 3,600 s) × 10⁶",
+        ),
+        "derived_cost_usd_per_m_output_tokens": figure(
+            "derived_cost_usd_per_m_output_tokens",
+            plan.usd_per_m(out, fleet=plan.derived_fleet),
+            basis=plan.physics.derived.basis,
+            between=(plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet)),
         ),
         **{name: figure(name, value, basis=basis) for name, value in per_million.items()},
         **{f"{name}_usd_per_h": figure(f"{name}_usd_per_h", value, basis=basis) for name, value in parts.items()},

@@ -17,15 +17,20 @@ from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
-from planner.kinds.llm_serving.simulation_options import OPTIONS, Options, options
+from planner.kinds.llm_serving.simulation_options import (
+    DEFAULT_DURATION_S,
+    MAX_REQUESTS,
+    OPTIONS,
+    Options,
+    check,
+    options,
+)
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
     from sims.parts.arrivals import Arrivals, Lengths, Table
     from sims.systems.llm_serving import Config, Failure
 
-DEFAULT_DURATION_S = 600.0
-MAX_REQUESTS = 20_000_000
 BUDGET_S = 3600.0
 
 
@@ -69,12 +74,7 @@ def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Op
     from sims.parts.arrivals import Poisson, Trace
 
     table = None if request.workload is None else _table(request.workload)
-    if request.duration_s is not None and not 0 < request.duration_s < 1e9:
-        raise ValueError(f"duration_s: must be above 0 and below 1e9 s, is {request.duration_s:g}")
-    if request.requests is not None and not 1 <= request.requests <= MAX_REQUESTS:
-        raise ValueError(f"requests: must be from 1 to {MAX_REQUESTS:,}, is {request.requests:,}")
-    if chosen.arrivals == "trace" and table is None:
-        raise ValueError("options.arrivals: “trace” needs a workload to replay")
+    check(spec, request=request, chosen=chosen)
     if table is not None and chosen.arrivals != "poisson":
         return Trace(
             table,
@@ -88,9 +88,6 @@ def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Op
     if duration_s is None and request.requests is None:
         duration_s = DEFAULT_DURATION_S
     rate = spec.peak_rps * chosen.rate_scale
-    expected = rate * (duration_s or 0.0)
-    if expected > MAX_REQUESTS and request.requests is None:
-        raise ValueError(f"duration_s: {expected:,.0f} requests would arrive; the most is {MAX_REQUESTS:,}")
     lengths = lengths_for(spec, spread_hits=chosen.prefix_hits == "spread", most_tokens=most_tokens)
     return Poisson(rate, lengths, duration_s=duration_s, requests=request.requests, sample=table)
 

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.core.simulation import OptionDef
+from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+DEFAULT_DURATION_S = 600.0
+MAX_REQUESTS = 20_000_000
 
 OPTIONS = (
     OptionDef(
@@ -84,6 +88,25 @@ class Options:
     warmup_s: float | None = None
     fail_decode_unit_at_s: float | None = None
     rejoin_s: float | None = None
+
+
+def check(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) -> None:
+    """Refuse a run that is impossible or far too long; raises ValueError that names what."""
+    duration_s, rate = request.duration_s, spec.peak_rps * chosen.rate_scale
+    if duration_s is not None and not 0 < duration_s < 1e9:
+        raise ValueError(f"duration_s: must be above 0 and below 1e9 s, is {duration_s:g}")
+    if request.requests is not None and not 1 <= request.requests <= MAX_REQUESTS:
+        raise ValueError(f"requests: must be from 1 to {MAX_REQUESTS:,}, is {request.requests:,}")
+    if request.workload is None and chosen.arrivals == "trace":
+        raise ValueError("options.arrivals: “trace” needs a workload to replay")
+    if request.workload is None or chosen.arrivals == "poisson":
+        expected = rate * (DEFAULT_DURATION_S if duration_s is None else duration_s)
+        if expected > MAX_REQUESTS and request.requests is None:
+            raise ValueError(f"duration_s: {expected:,.0f} requests would arrive; the most is {MAX_REQUESTS:,}")
+    if duration_s is not None:
+        for name, at_s in (("warmup_s", chosen.warmup_s), ("fail_decode_unit_at_s", chosen.fail_decode_unit_at_s)):
+            if at_s is not None and at_s >= duration_s:
+                raise ValueError(f"options.{name}: {at_s:g} s is not within the run of {duration_s:g} s")
 
 
 def options(given: Mapping[str, Any]) -> Options:
