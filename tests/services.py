@@ -27,3 +27,6 @@ if "BROKER_URL" not in os.environ:
     handle, url = start_valkey(None)
     _handles.append(handle)
     os.environ["BROKER_URL"] = url
+# Each process of a parallel run has a cache of its own: one that empties it must not take another's counts away.
+_process = os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")
+os.environ["CACHE_URL"] = f"{os.environ['BROKER_URL'].rsplit('/', 1)[0]}/{int(_process) + 2}"

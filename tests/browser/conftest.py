@@ -1,4 +1,4 @@
-"""A real Chromium against a real run; skipped with the reason where there is none (a failure in CI)."""
+"""The product as `make run` starts it, and pages of it whose console must stay silent."""
 
 from __future__ import annotations
 
@@ -10,26 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.chromium import FLAGS, find_chromium
 from tests.journeys.local_run import Api, LocalRun
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    path = find_chromium()
-    if path is None:
-        reason = "no Chromium or Chrome on this machine, and none could be installed"
-        if os.environ.get("REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +14,6 @@ from django.conf import settings
 from django.template import engines
 
 from planner.charts import overlay
-from tests.browser.chromium import FLAGS, find_chromium
 from tests.charts import samples
 
 pytestmark = pytest.mark.browser
@@ -60,20 +58,6 @@ def address() -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/page"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    path = find_chromium()
-    if path is None:
-        reason = "no Chromium or Chrome on this machine"
-        pytest.fail(reason) if os.environ.get("REQUIRE_BROWSER") else pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
