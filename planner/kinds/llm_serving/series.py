@@ -108,8 +108,9 @@ def _p99_at(plan: Plan, *, rates: list[float], physics: Physics) -> tuple[list[f
 
 
 def _capacity_left(plan: Plan) -> Series:
+    """The pool that a loss hurts most comes first: a card shows only the first rows."""
     rows: list[tuple[str, float | None, float | None]] = []
-    for role in plan.fleet.roles:
+    for role in sorted(plan.fleet.roles, key=lambda role: role.left_after_loss or 0.0):
         if role.needed_gpus <= 0:
             continue
         survivor = role.units_to_survive

@@ -50,7 +50,7 @@ def _scatter(rows: Sequence[dict[str, Any]]) -> Chart:
         name="parameters",
         title="Do the counted parameters agree with the published ones?",
         subtitle=f"{len(rows)} LLMs; on the line both are equal.",
-        form="scatter",
+        form="line",
         x=Axis("published", "parameters", log=True, start_at_zero=False),
         y=Axis("counted", "parameters", log=True, start_at_zero=False),
         traces=(
