@@ -90,7 +90,12 @@ def _objectives(items: Sequence[Item], comparison: Comparison) -> Chart | None:
 
 
 def _goal(row: MetricRow, *, rows: Sequence[MetricRow]) -> MetricRow | None:
-    """The row whose objectives a row is held against: its own, or that of another percentile of the same quantity."""
+    """The row whose objectives a row is held against: its own, or that of another percentile of the same quantity.
+
+    A verdict (yes or no, without a unit) has no share that could be drawn; the table shows it.
+    """
+    if not row.definition.unit:
+        return None
     if _has_objective(row):
         return row
     stem = _PERCENTILE.match(row.definition.name)
