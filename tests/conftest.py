@@ -1,4 +1,4 @@
-"""What every folder of tests may use: one browser for all."""
+"""What every folder of tests may use: one browser for all, and properties that a slow machine does not fail."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.browser.chromium import FLAGS, find_chromium
 
@@ -25,3 +26,8 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+# In continuous integration the same examples each time: a red run must be about the change.
+settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("suite")
