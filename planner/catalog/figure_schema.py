@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -75,22 +76,24 @@ Tokens = Annotated[FigureContent, AfterValidator(unit_is("tokens"))]
 Parameters = Annotated[FigureContent, AfterValidator(unit_is("parameters"))]
 
 
-class EntryContent(Content):
+class EntryContent(Content, ABC):
     """What every entry has. ``also`` are further names it answers to."""
 
     slug: Slug
 
     @property
+    @abstractmethod
     def title(self) -> str:
-        raise NotImplementedError
+        """The name that people read."""
 
     @property
+    @abstractmethod
     def group(self) -> str:
-        raise NotImplementedError
+        """What it is listed under."""
 
     def plain(self) -> Any:
-        """The plain type estimators read."""
-        raise NotImplementedError
+        """The plain type estimators read; what no estimator reads (a workload) stays as it is."""
+        return self
 
     def also(self) -> tuple[str, ...]:
         return ()

@@ -170,15 +170,13 @@ class ProfileFacts(Content):
     prefix_hit_rate: FigureContent
 
 
-class WorkloadContent(EntryContent):
+class WorkloadContent(NamedContent):
     """A workload that ships with the project: a profile with ``facts``, or a trace in the CSV file beside it."""
 
-    name: Word
     form: Literal["profile", "trace"]
     description: Annotated[str, Field(min_length=1, max_length=600)]
     source: Annotated[str, Field(min_length=1, max_length=300)]
     as_of: Date
-    aliases: list[Word] = Field(default_factory=list)
     licence: Annotated[str, Field(max_length=80)] = ""
     attribution: str = ""
     made: str = ""
@@ -187,15 +185,8 @@ class WorkloadContent(EntryContent):
     facts: ProfileFacts | None = None
 
     @property
-    def title(self) -> str:
-        return self.name
-
-    @property
     def group(self) -> str:
         return self.form
-
-    def also(self) -> tuple[str, ...]:
-        return (self.name, *self.aliases)
 
     @model_validator(mode="after")
     def _has_what_its_form_needs(self) -> WorkloadContent:
