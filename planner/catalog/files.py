@@ -25,6 +25,8 @@ from planner.core.catalog import Engine, Gpu, Link, Llm, Price, UnknownEntry
 
 DATA = Path(__file__).resolve().parent / "data"
 CALIBRATIONS = "calibrations"
+MEASURED = "measured"
+"""Tables of others as they came: no entries."""
 
 
 class CatalogFileError(ValueError):
@@ -95,8 +97,8 @@ def _toml(path: Path, folder: Path) -> dict[str, Any]:
 
 def _refuse_unknown_folders(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
-        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS):
-            known = ", ".join((*TABLES, CALIBRATIONS))
+        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS, MEASURED):
+            known = ", ".join((*TABLES, CALIBRATIONS, MEASURED))
             raise CatalogFileError(path.name, [("", f"no table has this name; known are {known}")])
 
 
