@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from planner.core.catalog import Gpu
+from planner.formulas.elementwise import least
 
 
-def scope_bytes_per_s(gpu: Gpu, *, ranks: int, gpus_per_node: int, network_efficiency: float) -> float:
-    """One-direction bandwidth of a GPU inside a group of this size [bytes/s].
+def scope_bytes_per_s(gpu: Gpu, *, ranks: int, gpus_per_node: int) -> float:
+    """Rated one-direction bandwidth of a GPU inside a group of this size [bytes/s].
 
     The scale-up links while the group fits their domain, PCIe while it fits the node, the NIC beyond. Raises
     `MissingFigure` when the catalog lacks the link's figure.
@@ -15,7 +16,7 @@ def scope_bytes_per_s(gpu: Gpu, *, ranks: int, gpus_per_node: int, network_effic
         return gpu.figure("scaleup_bytes_per_s")
     if ranks <= gpus_per_node and gpu.has("pcie_bytes_per_s"):
         return gpu.figure("pcie_bytes_per_s")
-    return gpu.figure("nic_bytes_per_s") * network_efficiency
+    return gpu.figure("nic_bytes_per_s")
 
 
 def scaleup_gpus(gpu: Gpu, *, gpus_per_node: int) -> int:
@@ -86,4 +87,4 @@ def overlapped_s(*, compute_s: float, communication_s: float, overlap: float) ->
     >>> overlapped_s(compute_s=3.0, communication_s=2.0, overlap=1.0)
     3.0
     """
-    return compute_s + communication_s - overlap * min(compute_s, communication_s)
+    return compute_s + communication_s - overlap * least(compute_s, communication_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.core.catalog import Llm
+from planner.formulas.elementwise import largest
 
 
 def expert_layers(llm: Llm) -> int:
@@ -12,7 +13,7 @@ def expert_layers(llm: Llm) -> int:
     return max(0, llm.layers - llm.moe.first_dense_layers) // llm.moe.every
 
 
-def distinct_experts(*, experts: int, top_k: int, tokens: float, correlation: float = 1.0) -> float:
+def distinct_experts(*, experts: float, top_k: float, tokens: float, correlation: float = 1.0) -> float:
     """Expected number of different experts that ``tokens`` tokens choose in one layer.
 
     Parameters
@@ -35,7 +36,7 @@ def distinct_experts(*, experts: int, top_k: int, tokens: float, correlation: fl
     ----------
     The coupon-collector expectation, e.g. Feller, "An Introduction to Probability Theory", vol. 1, chapter IX.
     """
-    draws = 1.0 + correlation * (max(tokens, 1.0) - 1.0)
+    draws = 1.0 + correlation * (largest(tokens, 1.0) - 1.0)
     missed: float = (1.0 - top_k / experts) ** draws
     return experts * (1.0 - missed)
 

@@ -5,11 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from planner.formulas import queueing, roofline, speculation
+from planner.formulas.calibration import Coefficients
+from planner.formulas.elementwise import close, largest, least
 
 _ITERATIONS = 60
 _TOLERANCE = 1e-7
+
+
+class StepTimes(Protocol):
+    """A source of step times: the calibrated roofline of a replica, many replicas at once, or measured kernels."""
+
+    @property
+    def layers(self) -> float: ...
+    @property
+    def data_parallel(self) -> float: ...
+    @property
+    def coefficients(self) -> Coefficients:
+        """Constants of scheduler and queue, which step times alone do not give."""
+        ...
+
+    def decode_step(self, *, batch: float, context_tokens: float, tokens_per_sequence: float = 1.0) -> roofline.Step:
+        """One decode step of ``batch`` sequences of the replica [s]."""
+        ...
+
+    def prefill(self, *, new_tokens: float, cached_tokens: float = 0.0) -> roofline.Prefill:
+        """One prefill behind a cached prefix [s]."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +133,17 @@ def _wait_quantile_s(probability: float, *, chance: float | None, mean_s: float)
 class _Costs:
     """What one batch size costs: decode time a token, and what prefills add."""
 
-    replica: roofline.Replica
+    times: StepTimes
     load: Load
     prefill: roofline.Prefill
     verified: float
 
     @property
     def launches_s(self) -> float:
-        return self.replica.llm.layers * self.replica.coefficients.prefill_layer_s
+        return self.times.layers * self.times.coefficients.prefill_layer_s
 
     def step(self, running: float) -> roofline.Step:
-        return roofline.decode_step(
-            self.replica,
+        return self.times.decode_step(
             batch=running,
             context_tokens=self.load.mean_context_tokens,
             tokens_per_sequence=1.0 + self.load.draft_tokens,
@@ -128,19 +151,19 @@ class _Costs:
 
     def decode_s(self, step: roofline.Step) -> float:
         """Time a token: a step gives several when drafts are verified, and each draft runs one layer."""
-        drafts = self.load.draft_tokens * step.total_s / self.replica.llm.layers
+        drafts = self.load.draft_tokens * step.total_s / self.times.layers
         return (step.total_s + drafts) / self.verified
 
     def pause_s(self, running: float) -> float:
         """How long one prefill holds the decode of the others up."""
-        c = self.replica.coefficients
-        busy = max(self.prefill.busy_s, self.prefill.floor_s / min(max(running, 1.0), 4.0))
+        c = self.times.coefficients
+        busy = largest(self.prefill.busy_s, self.prefill.floor_s / least(largest(running, 1.0), 4.0))
         return c.interference * busy + c.interference_launch * self.launches_s
 
     def queue_unit_s(self) -> float:
         """Wait that one other request's prefill causes."""
-        c = self.replica.coefficients
-        return self.prefill.busy_s + c.interference_launch * self.launches_s / self.replica.layout.data_parallel
+        c = self.times.coefficients
+        return self.prefill.busy_s + c.interference_launch * self.launches_s / self.times.data_parallel
 
     def tpot_s(self, running: float) -> float:
         return self.decode_s(self.step(running)) + running / self.load.output_tokens * self.pause_s(running)
@@ -161,7 +184,7 @@ class _Costs:
         return Point(
             concurrency=concurrency,
             running=running,
-            base_s=self.replica.coefficients.first_token_s + self.launches_s,
+            base_s=self.times.coefficients.first_token_s + self.launches_s,
             prefill_s=self.prefill.latency_s,
             first_step_s=step.total_s / 2,
             queue_s=queue_s,
@@ -177,21 +200,21 @@ class _Costs:
         )
 
 
-def _costs(replica: roofline.Replica, load: Load) -> _Costs:
+def _costs(times: StepTimes, load: Load) -> _Costs:
     return _Costs(
-        replica=replica,
+        times=times,
         load=load,
-        prefill=roofline.prefill(replica, new_tokens=load.new_tokens, cached_tokens=load.cached_tokens),
+        prefill=times.prefill(new_tokens=load.new_tokens, cached_tokens=load.cached_tokens),
         verified=speculation.tokens_per_step(draft_tokens=load.draft_tokens, acceptance=load.acceptance),
     )
 
 
-def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, capacity: float) -> Point:
+def closed_loop(times: StepTimes, *, load: Load, concurrency: float, capacity: float) -> Point:
     """Steady state with a constant number of requests in the system.
 
     Parameters
     ----------
-    replica : from `roofline.replica`
+    times : step times of the replica; or of many, then all numbers are arrays of one shape
     load : one request
     concurrency : requests waiting or running, each replaced as it ends [1]
     capacity : requests that may run at once: what the KV pool holds, or the engine's own limit [1]
@@ -208,19 +231,19 @@ def closed_loop(replica: roofline.Replica, *, load: Load, concurrency: float, ca
     Denning, Buzen, "The Operational Analysis of Queueing Network Models", 1978, doi:10.1145/356733.356735 (the response
     time of a closed system); φ, ψ, κ from ``calibrations/roofline.toml``.
     """
-    costs = _costs(replica, load)
-    queue_s = replica.coefficients.queue * max(concurrency - 1.0, 0.0) * costs.queue_unit_s()
-    fixed_s = replica.coefficients.first_token_s + costs.launches_s + costs.prefill.latency_s + queue_s
+    costs = _costs(times, load)
+    queue_s = times.coefficients.queue * largest(concurrency - 1.0, 0.0) * costs.queue_unit_s()
+    fixed_s = times.coefficients.first_token_s + costs.launches_s + costs.prefill.latency_s + queue_s
 
     def next_batch(running: float) -> float:
         decode_s = load.output_tokens * costs.tpot_s(running)
         waiting_s = fixed_s + costs.step(running).total_s / 2
-        return min(concurrency * decode_s / (decode_s + waiting_s), capacity)
+        return least(concurrency * decode_s / (decode_s + waiting_s), capacity)
 
-    running = _fixed_point(next_batch, start=min(0.93 * concurrency, capacity))
+    running = _fixed_point(next_batch, start=least(0.93 * concurrency, capacity))
     decode_s = load.output_tokens * costs.tpot_s(running)
     waited_s = fixed_s + costs.step(running).total_s / 2
-    admission_s = max((concurrency / capacity - 1.0) * decode_s - waited_s, 0.0)
+    admission_s = largest((concurrency / capacity - 1.0) * decode_s - waited_s, 0.0)
     return costs.point(concurrency=concurrency, running=running, queue_s=queue_s, admission_s=admission_s)
 
 
@@ -228,24 +251,24 @@ def _fixed_point(step: Callable[[float], float], *, start: float) -> float:
     value = start
     for _ in range(_ITERATIONS):
         following = step(value)
-        if abs(following - value) <= _TOLERANCE * following:
+        if close(value, following, tolerance=_TOLERANCE):
             return following
         value = following
     return value
 
 
-def max_rate_rps(replica: roofline.Replica, *, load: Load, capacity: float) -> float:
+def max_rate_rps(times: StepTimes, *, load: Load, capacity: float) -> float:
     """The request rate at which all places are taken all the time: what no arrival rate may reach [1/s]."""
-    costs = _costs(replica, load)
+    costs = _costs(times, load)
     return capacity / (load.output_tokens * costs.tpot_s(capacity))
 
 
-def open_loop(replica: roofline.Replica, *, load: Load, rate_rps: float, capacity: float) -> Point | None:
+def open_loop(times: StepTimes, *, load: Load, rate_rps: float, capacity: float) -> Point | None:
     """Steady state under Poisson arrivals; None when they come faster than the replica can serve.
 
     Parameters
     ----------
-    replica, load, capacity : as in `closed_loop`
+    times, load, capacity : as in `closed_loop`
     rate_rps : arrivals [1/s]
 
     Notes
@@ -258,7 +281,7 @@ def open_loop(replica: roofline.Replica, *, load: Load, rate_rps: float, capacit
     Little, "A Proof for the Queuing Formula L = λW", 1961, doi:10.1287/opre.9.3.383; Kleinrock, "Queueing Systems",
     vol. 1, 1975, equations (3.40) and (5.63).
     """
-    costs = _costs(replica, load)
+    costs = _costs(times, load)
     offered = rate_rps * load.output_tokens
     full_s = load.output_tokens * costs.tpot_s(capacity)
     places = max(int(capacity), 1)

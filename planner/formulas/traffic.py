@@ -1,17 +1,23 @@
 """Bytes, arithmetic and messages of one token on the GPUs of a replica: what a roofline multiplies.
 
-`Layout` says how a replica is cut; `Traffic` counts per token, all layers on the GPUs of a pipeline stage.
+`Layout` says how a replica is cut; `amounts` counts per token, all layers on the GPUs of a pipeline stage.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
 
 from planner.core.catalog import Gpu, Llm
 from planner.formulas import collectives, memory, moe
-from planner.formulas.calibration import Coefficients, generation
+from planner.formulas.calibration import generation
 
 _BF16_BYTES = 2.0
+_NARROW = ("fp8", "fp4", "int8")
+_ACTIVATION_PASSES = 8.0
+"""Reads and writes of the residual width a layer, element-wise work between the GEMMs: a constant of the form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,115 @@ def peak_flops_per_s(gpu: Gpu, *, compute: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
-    """Bytes and arithmetic of one token, stage by stage merged into one: all layers on the GPUs of a stage."""
+class Amounts:
+    """What one token moves and computes on the GPUs of a pipeline stage, all layers together, before any coefficient.
 
+    Times are bytes over rated bandwidth or FLOP over rated peak [s]; flags are 0 or 1. Fields are floats, or arrays of
+    one shape for many replicas (`stack`).
+    """
+
+    gpus: float
+    stage_gpus: float
+    tensor_parallel: float
+    data_parallel: float
+    pipeline_parallel: float
+    layers: float
+    expert_layers: float
+    latent_layers: float
+    sparse_layers: float
+    recurrent_layers: float
+    experts: float
+    """Routed experts of a layer; 1 of an LLM without."""
+    top_k: float
+    """Experts a token chooses; 0 of an LLM without."""
+    four_bit: float
+    blackwell: float
+    dense_fp4: float
+    dense_bf16: float
+    expert_fp4: float
+    expert_bf16: float
+    dense_read_s: float
+    """One read of the weights every step touches, on one GPU."""
+    expert_read_s: float
+    """One read of one expert of every layer, spread over the GPUs."""
+    dense_gemm_s: float
+    """Arithmetic of one token outside the experts, head left out."""
+    head_gemm_s: float
+    expert_gemm_s: float
+    activation_s: float
+    """Element-wise traffic of one token."""
+    all_reduce_inside_s: float
+    """Bytes of two all-reduces a layer over the scale-up links; 0 across nodes."""
+    all_reduce_across_s: float
+    """The same over the NIC, at its rated bandwidth; 0 inside the scale-up domain."""
+    spread: float
+    """Residuals a token is sent to beyond one all-reduce, with data-parallel attention."""
+    reductions_inside: float
+    """All-reduces a step inside the scale-up domain."""
+    reductions_across: float
+    decode_network_s: float
+    """All-to-all of one token over the NIC at its rated bandwidth, one copy an expert; 0 inside the domain."""
+    prefill_network_s: float
+    """The same with one copy a node."""
+
+
+def stack(many: Sequence[Amounts]) -> Amounts:
+    """Amounts of many replicas as one, each field an array of shape (replicas,)."""
+    return Amounts(**{field.name: np.array([getattr(one, field.name) for one in many]) for field in fields(Amounts)})  # type: ignore[arg-type]
+
+
+def amounts(llm: Llm, gpu: Gpu, *, layout: Layout, weight_dtype: str) -> Amounts:
+    """Count what a replica moves and computes; raises `MissingFigure` when a needed figure is not published."""
+    return _Count(llm=llm, gpu=gpu, layout=layout, weight_dtype=weight_dtype).amounts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
     llm: Llm
     gpu: Gpu
     layout: Layout
-    coefficients: Coefficients
     weight_dtype: str
+
+    def amounts(self) -> Amounts:
+        llm, layout = self.llm, self.layout
+        bandwidth = self.gpu.figure("memory_bytes_per_s")
+        dense, experts = self._compute("attention"), self._compute("experts")
+        inside, across = self._all_reduce_s()
+        reductions = 2.0 * llm.layers if self._group > 1 and not self._over_network else 0.0
+        copies = float(llm.moe.top_k) if llm.moe else 0.0
+        return Amounts(
+            gpus=float(layout.gpus),
+            stage_gpus=float(layout.stage_gpus),
+            tensor_parallel=float(layout.tensor_parallel),
+            data_parallel=float(layout.data_parallel),
+            pipeline_parallel=float(layout.pipeline_parallel),
+            layers=float(llm.layers),
+            expert_layers=float(moe.expert_layers(llm)),
+            latent_layers=float(llm.layers if llm.mla else 0),
+            sparse_layers=float(llm.layers if llm.sparse_top_k else 0),
+            recurrent_layers=float(llm.linear.layers if llm.linear else 0),
+            experts=float(llm.moe.experts if llm.moe else 1),
+            top_k=copies,
+            four_bit=float(memory.dtype_name(self.weight_dtype) in memory.FOUR_BIT),
+            blackwell=float(generation(self.gpu) == "blackwell"),
+            dense_fp4=float(dense == "fp4"),
+            dense_bf16=float(dense not in _NARROW),
+            expert_fp4=float(experts == "fp4"),
+            expert_bf16=float(experts not in _NARROW),
+            dense_read_s=self._dense_bytes() / bandwidth,
+            expert_read_s=self._expert_bytes() / bandwidth,
+            dense_gemm_s=self._dense_gemm_s(),
+            head_gemm_s=2 * llm.vocab * llm.hidden / (self._peak("bf16") * layout.stage_gpus),
+            expert_gemm_s=self._expert_gemm_s(),
+            activation_s=self._activation_bytes() / (bandwidth * layout.data_parallel),
+            all_reduce_inside_s=inside,
+            all_reduce_across_s=across,
+            spread=min(llm.moe.top_k, self._group) / 2 if llm.moe and layout.data_parallel > 1 else 1.0,
+            reductions_inside=reductions if self._stays_inside else 0.0,
+            reductions_across=0.0 if self._stays_inside else reductions,
+            decode_network_s=self._network_s(copies=copies),
+            prefill_network_s=self._network_s(copies=self._destinations()),
+        )
 
     @property
     def _group(self) -> int:
@@ -84,127 +191,80 @@ class Traffic:
         return self.layout.stage_gpus if self.llm.moe else self.layout.tensor_parallel
 
     @property
+    def _domain(self) -> int:
+        return max(collectives.scaleup_gpus(self.gpu, gpus_per_node=self.layout.gpus_per_node), 1)
+
+    @property
+    def _stays_inside(self) -> bool:
+        return self._group <= max(self._domain, self.layout.gpus_per_node)
+
+    @property
     def _over_network(self) -> bool:
         """Whether experts lie across scale-up domains, so that tokens travel through the NIC."""
-        domain = collectives.scaleup_gpus(self.gpu, gpus_per_node=self.layout.gpus_per_node)
-        nodes_apart = self.layout.expert_parallel > max(domain, self.layout.gpus_per_node)
+        nodes_apart = self.layout.expert_parallel > max(self._domain, self.layout.gpus_per_node)
         return bool(self.llm.moe) and nodes_apart
 
     def _width(self, part: str) -> float:
         return memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
 
-    def _flops_per_s(self, part: str) -> float:
-        return peak_flops_per_s(self.gpu, compute=self._compute(part))
-
     def _compute(self, part: str) -> str:
         return "bf16" if self._width(part) == _BF16_BYTES else precision(self.gpu, weight_dtype=self.weight_dtype)
 
-    def dense_bytes(self) -> float:
-        """Bytes of the weights that every step reads on one GPU."""
+    def _peak(self, compute: str) -> float:
+        return peak_flops_per_s(self.gpu, compute=compute)
+
+    def _dense_bytes(self) -> float:
         counts, shards = memory.parameters(self.llm), self.layout.tensor_parallel
         mlp_shards = self.layout.tensor_parallel if self.layout.data_parallel > 1 else self.layout.stage_gpus
         mlp = sum(counts[part] * self._width(part) for part in ("dense_mlp", "shared_experts"))
         head = self.llm.vocab * self.llm.hidden * _BF16_BYTES
         return counts["attention"] * self._width("attention") / shards + mlp / mlp_shards + head / shards
 
-    def expert_bytes(self) -> float:
-        """Bytes of one expert of every layer, as spread over the GPUs, weighed by how slowly experts are read."""
+    def _expert_bytes(self) -> float:
         if self.llm.moe is None:
             return 0.0
         one = moe.expert_layers(self.llm) * memory.expert_parameters(self.llm) * self._width("experts")
-        four_bit = self.coefficients.four_bit_read if memory.dtype_name(self.weight_dtype) in memory.FOUR_BIT else 1.0
         copies = moe.redundancy_factor(experts=self.llm.moe.experts, redundant_experts=self.layout.redundant_experts)
-        return self.coefficients.experts_read * four_bit * copies * one / self.layout.stage_gpus
+        return copies * one / self.layout.stage_gpus
 
-    def _active_experts(self) -> float:
-        return (
-            moe.expert_layers(self.llm) * self.llm.moe.top_k * memory.expert_parameters(self.llm)
-            if self.llm.moe
-            else 0.0
-        )
-
-    def decode_gemm_s(self) -> float:
-        """Arithmetic of one token, all layers and the head, shared by the GPUs of a stage."""
+    def _dense_gemm_s(self) -> float:
         counts = memory.parameters(self.llm)
         parts = {part: counts[part] for part in ("attention", "dense_mlp", "shared_experts")}
-        parts["experts"] = self._active_experts() * self.layout.expert_imbalance
-        seconds = sum(2 * count / self._flops_per_s(part) for part, count in parts.items() if count)
-        seconds += 2 * self.llm.vocab * self.llm.hidden / peak_flops_per_s(self.gpu, compute="bf16")
+        seconds = sum(2 * count / self._peak(self._compute(part)) for part, count in parts.items() if count)
         return seconds / self.layout.stage_gpus
 
-    def prefill_gemm_s(self) -> float:
-        """Arithmetic of one prefilled token with the calibrated inefficiency of its format; no head."""
-        c, counts = self.coefficients, memory.parameters(self.llm)
-        dense = {part: counts[part] for part in ("attention", "dense_mlp", "shared_experts")}
-        seconds = sum(
-            c.prefill_dense * self._format_factor(part) * 2 * n / self._flops_per_s(part)
-            for part, n in dense.items()
-            if n
-        )
-        experts = self._active_experts() * self.layout.expert_imbalance
-        if experts:
-            seconds += c.prefill_experts * self._format_factor("experts") * 2 * experts / self._flops_per_s("experts")
-        return seconds / self.layout.stage_gpus
-
-    def _format_factor(self, part: str) -> float:
-        c = self.coefficients
-        compute = self._compute(part)
-        factor = c.prefill_blackwell if generation(self.gpu) == "blackwell" else 1.0
-        return factor * {"fp4": c.prefill_fp4, "fp8": 1.0, "int8": 1.0}.get(compute, c.prefill_bf16)
-
-    def _all_reduce_s(self) -> float:
-        """Two all-reduces a layer of one token's residual inside the group."""
-        if self._group == 1:
+    def _expert_gemm_s(self) -> float:
+        if self.llm.moe is None:
             return 0.0
-        bandwidth = collectives.scope_bytes_per_s(
-            self.gpu,
-            ranks=self._group,
-            gpus_per_node=self.layout.gpus_per_node,
-            network_efficiency=self.coefficients.network_efficiency,
-        )
+        active = moe.expert_layers(self.llm) * self.llm.moe.top_k * memory.expert_parameters(self.llm)
+        flops = 2 * active * self.layout.expert_imbalance
+        return flops / (self._peak(self._compute("experts")) * self.layout.stage_gpus)
+
+    def _activation_bytes(self) -> float:
+        experts_at_once = min(self.llm.moe.top_k, 8) / 4 if self.llm.moe else 0.0
+        return self.llm.layers * 2 * self.llm.hidden * _ACTIVATION_PASSES * (1 + experts_at_once)
+
+    def _all_reduce_s(self) -> tuple[float, float]:
+        """Two all-reduces a layer of one token's residual inside the group, over the links or over the NIC."""
+        if self._group == 1 or self._over_network:
+            return 0.0, 0.0
+        per_node = self.layout.gpus_per_node
+        bandwidth = collectives.scope_bytes_per_s(self.gpu, ranks=self._group, gpus_per_node=per_node)
         payload = 2 * self.llm.layers * 2 * self.llm.hidden
-        return collectives.all_reduce_bytes(payload_bytes=payload, ranks=self._group) / bandwidth
+        seconds = collectives.all_reduce_bytes(payload_bytes=payload, ranks=self._group) / bandwidth
+        return (seconds, 0.0) if self._stays_inside else (0.0, seconds)
 
-    def decode_communication_s(self) -> float:
-        """Per sequence of a rank, inside the scale-up domain (0 when experts lie across the network)."""
-        if self._over_network:
-            return 0.0
-        spread = min(self.llm.moe.top_k, self._group) / 2 if self.llm.moe and self.layout.data_parallel > 1 else 1.0
-        return self.coefficients.decode_communication * self._all_reduce_s() * spread
-
-    def prefill_communication_s(self) -> float:
-        """Per prefilled token of the replica."""
-        if self._over_network:
-            return 0.0
-        return self.coefficients.prefill_communication * self._all_reduce_s() / self.layout.data_parallel
-
-    def network_s(self, *, copies: float) -> float:
+    def _network_s(self, *, copies: float) -> float:
         """All-to-all of one token of the replica, every GPU sending its share through its own NIC."""
         if not self._over_network:
             return 0.0
         dispatch = min(_BF16_BYTES, max(1.0, self._width("experts")))
         token = collectives.all_to_all_bytes_per_token(hidden=self.llm.hidden, copies=copies, dispatch_bytes=dispatch)
-        rate = self.gpu.figure("nic_bytes_per_s") * self.coefficients.network_efficiency
-        return moe.expert_layers(self.llm) * token * self.layout.expert_imbalance / (rate * self.layout.stage_gpus)
+        rate = self.gpu.figure("nic_bytes_per_s") * self.layout.stage_gpus
+        return moe.expert_layers(self.llm) * token * self.layout.expert_imbalance / rate
 
-    def prefill_network_s(self) -> float:
+    def _destinations(self) -> float:
         if self.llm.moe is None or not self._over_network:
             return 0.0
-        domain = max(collectives.scaleup_gpus(self.gpu, gpus_per_node=self.layout.gpus_per_node), 1)
-        nodes = -(-self.layout.expert_parallel // domain)
-        return self.network_s(copies=moe.destination_nodes(top_k=self.llm.moe.top_k, nodes=nodes))
-
-    def overhead_s(self) -> float:
-        """Launches, scheduler and all-reduce latency of one step."""
-        c, llm = self.coefficients, self.llm
-        layers = llm.layers * (
-            c.layer_s + (c.latent_layer_s if llm.mla else 0.0) + (c.sparse_layer_s if llm.sparse_top_k else 0.0)
-        )
-        layers += moe.expert_layers(llm) * c.expert_layer_s
-        layers += llm.linear.layers * c.recurrent_layer_s if llm.linear else 0.0
-        if self._group == 1 or self._over_network:
-            return layers + c.step_s
-        inside = self._group <= max(
-            collectives.scaleup_gpus(self.gpu, gpus_per_node=self.layout.gpus_per_node), self.layout.gpus_per_node
-        )
-        return layers + c.step_s + 2 * llm.layers * (c.all_reduce_s if inside else c.all_reduce_across_s)
+        nodes = -(-self.layout.expert_parallel // self._domain)
+        return moe.destination_nodes(top_k=self.llm.moe.top_k, nodes=nodes)

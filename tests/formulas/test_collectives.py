@@ -27,13 +27,13 @@ def test_overlap_hides_a_share_of_the_shorter(overlap: float, expected: float) -
 
 def test_bandwidth_follows_the_scope() -> None:
     def scope(ranks: int, **changes: float) -> float:
-        return collectives.scope_bytes_per_s(gpu(**changes), ranks=ranks, gpus_per_node=8, network_efficiency=0.8)
+        return collectives.scope_bytes_per_s(gpu(**changes), ranks=ranks, gpus_per_node=8)
 
     assert scope(8) == 450e9
-    assert scope(16) == 40e9
+    assert scope(16) == 50e9
     assert scope(4, scaleup_gpus=1, scaleup_bytes_per_s=0, pcie_bytes_per_s=64e9) == 64e9
 
 
 def test_an_unknown_link_is_named() -> None:
     with pytest.raises(MissingFigure, match="nic_bytes_per_s"):
-        collectives.scope_bytes_per_s(gpu(nic_bytes_per_s=0), ranks=16, gpus_per_node=8, network_efficiency=0.8)
+        collectives.scope_bytes_per_s(gpu(nic_bytes_per_s=0), ranks=16, gpus_per_node=8)

@@ -36,7 +36,7 @@ def test_deepseeks_published_decode_day_on_h800() -> None:
     # open-infra-index, day 6: 14.8k output tok/s a node of eight H800, EP144, mean context 4,989. The batch is what
     # that rate and 21 tok/s a user (published 20 to 22) imply. Fixed rule: serial all-to-all.
     unit = made(DEEPSEEK_V3, H800, weight_dtype="fp8", data_parallel=144, expert_parallel=144, redundant_experts=32)
-    step = roofline.decode_step(unit, batch=14_800 / 8 / 21 * 144, context_tokens=4989)
+    step = unit.decode_step(batch=14_800 / 8 / 21 * 144, context_tokens=4989)
     node_tokens_per_s = 14_800 / 8 / 21 * 8 / step.total_s
     assert node_tokens_per_s == pytest.approx(14_800, rel=0.15)
 
@@ -45,29 +45,27 @@ def test_deepseeks_published_prefill_day_on_h800() -> None:
     # The same page: 73.7k input tok/s a node with 56.3 % cache hits, so 32.2k computed; EP32.
     unit = made(DEEPSEEK_V3, H800, weight_dtype="fp8", data_parallel=32, expert_parallel=32, redundant_experts=32)
     tokens = 4989 * (1 - 0.563)
-    busy = roofline.prefill(unit, new_tokens=tokens, cached_tokens=4989 - tokens).busy_s
+    busy = unit.prefill(new_tokens=tokens, cached_tokens=4989 - tokens).busy_s
     assert tokens / busy / 4 == pytest.approx(32_200, rel=0.15)
 
 
 def test_a_step_is_never_faster_than_one_read_of_the_weights() -> None:
     for engine in ("vllm", "sglang", "tensorrt_llm"):
-        step = roofline.decode_step(made(LLAMA_8B, gpu(), engine=engine), batch=1, context_tokens=1)
+        step = made(LLAMA_8B, gpu(), engine=engine).decode_step(batch=1, context_tokens=1)
         read = (memory.weight_bytes(LLAMA_8B, dtype="bf16") - 2 * LLAMA_8B.vocab * LLAMA_8B.hidden) / 3.35e12
         assert step.total_s > read
         assert step.bound == "memory bandwidth"
 
 
 def test_a_large_batch_is_bound_by_arithmetic() -> None:
-    step = roofline.decode_step(made(LLAMA_8B, gpu()), batch=20_000, context_tokens=1)
+    step = made(LLAMA_8B, gpu()).decode_step(batch=20_000, context_tokens=1)
     arithmetic = 2 * (memory.parameters(LLAMA_8B)["active"] - LLAMA_8B.vocab * LLAMA_8B.hidden) * 20_000 / 989e12
     assert step.bound == "compute"
     assert step.total_s > arithmetic
 
 
 def test_parts_of_a_step_sum() -> None:
-    step = roofline.decode_step(
-        made(DEEPSEEK_V3, gpu(), weight_dtype="fp8", tensor_parallel=8), batch=64, context_tokens=2000
-    )
+    step = made(DEEPSEEK_V3, gpu(), weight_dtype="fp8", tensor_parallel=8).decode_step(batch=64, context_tokens=2000)
     parts = step.weights_and_gemm_s + step.kv_s + step.communication_s + step.overhead_s
     assert parts == step.total_s
     assert min(step.weights_and_gemm_s, step.kv_s, step.communication_s, step.overhead_s) > 0
@@ -88,9 +86,9 @@ def test_a_better_gpu_is_never_slower(better: dict[str, float], batch: float, co
     for llm in (LLAMA_70B, DEEPSEEK_V3, GEMMA_3_27B):
         plain = made(llm, gpu(), weight_dtype="fp8", tensor_parallel=8)
         faster = made(llm, gpu(**better), weight_dtype="fp8", tensor_parallel=8)
-        before = roofline.decode_step(plain, batch=batch, context_tokens=context).total_s
-        assert roofline.decode_step(faster, batch=batch, context_tokens=context).total_s <= before * (1 + 1e-12)
-        slow, quick = (roofline.prefill(each, new_tokens=context) for each in (plain, faster))
+        before = plain.decode_step(batch=batch, context_tokens=context).total_s
+        assert faster.decode_step(batch=batch, context_tokens=context).total_s <= before * (1 + 1e-12)
+        slow, quick = (each.prefill(new_tokens=context) for each in (plain, faster))
         assert quick.latency_s <= slow.latency_s * (1 + 1e-12)
         assert quick.busy_s <= slow.busy_s * (1 + 1e-12)
 
@@ -102,36 +100,32 @@ def test_more_sequences_or_context_never_make_a_step_shorter(batch: float, more:
         made(DEEPSEEK_V3, gpu(), weight_dtype="fp8", data_parallel=8, expert_parallel=8),
         made(LLAMA_70B, gpu(), tensor_parallel=2, pipeline_parallel=4),
     ):
-        base = roofline.decode_step(unit, batch=batch, context_tokens=context).total_s
-        assert roofline.decode_step(unit, batch=batch + more, context_tokens=context).total_s >= base
-        assert roofline.decode_step(unit, batch=batch, context_tokens=context + more).total_s >= base
+        base = unit.decode_step(batch=batch, context_tokens=context).total_s
+        assert unit.decode_step(batch=batch + more, context_tokens=context).total_s >= base
+        assert unit.decode_step(batch=batch, context_tokens=context + more).total_s >= base
 
 
 def test_copies_of_a_plain_llm_are_separate_replicas() -> None:
     one, four = made(LLAMA_8B, gpu()), made(LLAMA_8B, gpu(), data_parallel=4)
-    alone = roofline.decode_step(one, batch=16, context_tokens=2000)
-    assert roofline.decode_step(four, batch=64, context_tokens=2000).total_s == pytest.approx(alone.total_s)
-    assert roofline.prefill(four, new_tokens=2000).latency_s == pytest.approx(
-        roofline.prefill(one, new_tokens=2000).latency_s
-    )
-    assert roofline.prefill(four, new_tokens=2000).busy_s == pytest.approx(
-        roofline.prefill(one, new_tokens=2000).busy_s / 4
-    )
+    alone = one.decode_step(batch=16, context_tokens=2000)
+    assert four.decode_step(batch=64, context_tokens=2000).total_s == pytest.approx(alone.total_s)
+    assert four.prefill(new_tokens=2000).latency_s == pytest.approx(one.prefill(new_tokens=2000).latency_s)
+    assert four.prefill(new_tokens=2000).busy_s == pytest.approx(one.prefill(new_tokens=2000).busy_s / 4)
 
 
 def test_experts_across_nodes_travel_by_the_network() -> None:
     inside = made(DEEPSEEK_V3, gpu(scaleup_gpus=72), weight_dtype="fp8", data_parallel=32, expert_parallel=32)
     across = made(DEEPSEEK_V3, gpu(), weight_dtype="fp8", data_parallel=32, expert_parallel=32)
-    assert inside.decode_network_s == 0
-    # 8 copies of 7,168 numbers of 3 bytes in 58 layers at 40 GB/s, a 32nd of it on each NIC.
-    assert across.decode_network_s == pytest.approx(58 * 7168 * 8 * 3 / 40e9 / 32)
+    assert inside.amounts.decode_network_s == 0
+    # 8 copies of 7,168 numbers of 3 bytes in 58 layers at the rated 50 GB/s, a 32nd of it on each NIC.
+    assert across.amounts.decode_network_s == pytest.approx(58 * 7168 * 8 * 3 / 50e9 / 32)
     hidden = roofline.with_overlap(across.coefficients, decode=1.0, prefill=1.0)
     assert hidden.overlap_decode == 1.0
 
 
 def test_tensor_parallel_across_nodes_waits_for_each_all_reduce() -> None:
-    node = roofline.decode_step(made(LLAMA_70B, gpu(), tensor_parallel=8), batch=8, context_tokens=1000)
-    nodes = roofline.decode_step(made(LLAMA_70B, gpu(), tensor_parallel=16), batch=8, context_tokens=1000)
+    node = made(LLAMA_70B, gpu(), tensor_parallel=8).decode_step(batch=8, context_tokens=1000)
+    nodes = made(LLAMA_70B, gpu(), tensor_parallel=16).decode_step(batch=8, context_tokens=1000)
     assert nodes.overhead_s - node.overhead_s == pytest.approx(2 * 80 * (100e-6 - 4e-6))
 
 

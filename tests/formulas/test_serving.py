@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.formulas import roofline, serving
+from planner.formulas import serving
 from planner.formulas.serving import Load
 from tests.formulas.llms import DEEPSEEK_V3, LLAMA_8B, gpu
 from tests.formulas.test_roofline import made
@@ -41,10 +41,8 @@ def test_an_idle_replica_takes_constants_prefill_and_half_a_step() -> None:
     point = serving.open_loop(REPLICA, load=LOAD, rate_rps=0.0, capacity=100.0)
     assert point is not None
     c = REPLICA.coefficients
-    step = roofline.decode_step(REPLICA, batch=0.0, context_tokens=1100).total_s
-    expected = (
-        c.first_token_s + 32 * c.prefill_layer_s + roofline.prefill(REPLICA, new_tokens=1000).latency_s + step / 2
-    )
+    step = REPLICA.decode_step(batch=0.0, context_tokens=1100).total_s
+    expected = c.first_token_s + 32 * c.prefill_layer_s + REPLICA.prefill(new_tokens=1000).latency_s + step / 2
     assert point.ttft_s == pytest.approx(expected)
     assert point.ttft_quantile_s(0.99) == pytest.approx(expected)
 

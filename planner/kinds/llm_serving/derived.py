@@ -59,8 +59,7 @@ class _DecodeUnit:
     accepted: float
 
     def step(self, per_gpu: float) -> roofline.Step:
-        return roofline.decode_step(
-            self.made,
+        return self.made.decode_step(
             batch=per_gpu * self.gpus,
             context_tokens=self.context_tokens,
             tokens_per_sequence=self.verified,
@@ -209,4 +208,4 @@ def redundant_experts(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> int:
 def _prefill_rate(spec: LlmServingSpec, *, made: roofline.Replica, unit_gpus: int) -> float:
     computed = max(1.0, spec.computed_input_tokens)
     cached = spec.input_tokens * spec.prefix_hit_rate
-    return computed / roofline.prefill(made, new_tokens=computed, cached_tokens=cached).busy_s / unit_gpus
+    return computed / made.prefill(new_tokens=computed, cached_tokens=cached).busy_s / unit_gpus
