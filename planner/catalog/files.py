@@ -27,6 +27,8 @@ DATA = Path(__file__).resolve().parent / "data"
 CALIBRATIONS = "calibrations"
 MEASURED = "measured"
 """Tables of others as they came: no entries."""
+VALIDATION = "validation"
+"""Rows of `planner.catalog.validation`: no entries."""
 
 
 class CatalogFileError(ValueError):
@@ -97,8 +99,8 @@ def _toml(path: Path, folder: Path) -> dict[str, Any]:
 
 def _refuse_unknown_folders(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
-        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS, MEASURED):
-            known = ", ".join((*TABLES, CALIBRATIONS, MEASURED))
+        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS, MEASURED, VALIDATION):
+            known = ", ".join((*TABLES, CALIBRATIONS, MEASURED, VALIDATION))
             raise CatalogFileError(path.name, [("", f"no table has this name; known are {known}")])
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from tests import validation
+from tests.validation import architecture, designs, simulation
+from tests.validation.rows import Row
 
 # Largest error of a percentile [%], from the table in METHOD.md, rounded up: a wider gap is a new fact to write down.
 BOUNDS = {
@@ -18,27 +17,30 @@ BOUNDS = {
     "replica of 8 GPUs": 27,
     "many ranks": 58,
 }
+EXACT = 1e-9
 
 
 @pytest.fixture(scope="module")
-def errors() -> dict[str, list[float]]:
-    return validation.errors_by_slice(validation.estimate_against_simulation())
+def simulated() -> list[Row]:
+    return list(simulation.estimate_against_simulation())
 
 
 def test_each_case_is_bounded() -> None:
-    assert {name for name, *_ in validation.SIMULATED_CASES} == set(BOUNDS)
+    assert {name for name, *_ in simulation.SIMULATED_CASES} == set(BOUNDS)
 
 
 @pytest.mark.parametrize("case", BOUNDS)
-def test_estimate_and_simulation_part_no_further_than_said(errors: dict[str, list[float]], case: str) -> None:
-    found = [error for part, values in errors.items() if part.startswith(f"{case}, ") for error in values]
+def test_estimate_and_simulation_part_no_further_than_said(simulated: list[Row], case: str) -> None:
+    found = [row.error for row in simulated if row.id.startswith(f"{case}, ")]
     assert len(found) == 6
     assert max(found) < BOUNDS[case]
 
 
-@pytest.mark.parametrize("quantity", ["parameters", "kv_bytes_per_token", "reference_designs"])
-def test_published_figures_come_out(quantity: str) -> None:
-    errors = validation.errors_by_slice(validation.QUANTITIES[quantity]())["all"]
-    assert errors
-    assert all(math.isfinite(error) for error in errors)
-    assert max(errors) < {"parameters": 1.0, "kv_bytes_per_token": 1e-9, "reference_designs": 1e-9}[quantity]
+@pytest.mark.parametrize(
+    ("source", "bound"),
+    [(architecture.parameters, 1.0), (architecture.kv_bytes_per_token, EXACT), (designs.reference_designs, EXACT)],
+)
+def test_published_figures_come_out(source, bound: float) -> None:
+    rows = list(source())
+    assert rows
+    assert max(row.error for row in rows) < bound

@@ -1,0 +1,138 @@
+"""What is validated, in words, and what it is to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.core.text import gettext_noop as _
+from planner.core.validation import SEEN, UNSEEN, Row, share_within, summary
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Limits on the absolute errors [%] of the rows of a group ("": all rows of the quantity).
+
+    ``within`` are pairs (share [%], error [%]); ``coverage`` is where the share of intervals that hold must lie.
+    """
+
+    group: str = ""
+    median: float | None = None
+    p90: float | None = None
+    within: tuple[tuple[float, float], ...] = ()
+    coverage: tuple[float, float] | None = None
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One kind of figure: ``against`` says whose figures ours stand beside."""
+
+    name: str
+    label: str
+    against: str
+    targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One limit and what came out: ``measure`` is median, p90, within, coverage or answered."""
+
+    measure: str
+    limit: tuple[float, ...]
+    found: float
+    met: bool
+
+
+EXACT = 0.01
+"""Error [%] below which stored figures are the same: they keep five digits."""
+_COVERAGE = (75.0, 85.0)
+_STEP = (
+    Target(UNSEEN, median=11, p90=35, coverage=_COVERAGE, answered=True),
+    Target(SEEN, median=5, p90=18, coverage=_COVERAGE, answered=True),
+)
+_TTFT = (
+    Target(UNSEEN, median=25, p90=70, coverage=_COVERAGE, answered=True),
+    Target(SEEN, median=17, p90=55, coverage=_COVERAGE, answered=True),
+)
+
+QUANTITIES: tuple[Quantity, ...] = (
+    Quantity("parameters", _("Parameters"), _("totals that the LLM’s makers publish"), (Target(within=((100, 1.0),)),)),
+    Quantity(
+        "kv_bytes_per_token",
+        _("KV bytes per token"),
+        _("arithmetic of the published architectures"),
+        (Target(within=((100, EXACT),)),),
+    ),
+    Quantity(
+        "reference_designs",
+        _("Reference designs"),
+        _("figures of the customer’s design notes"),
+        (Target(within=((100, EXACT),)),),
+    ),
+    Quantity(
+        "memory_weights",
+        _("Weights of a rank"),
+        _("what engines logged at start-up"),
+        (Target(median=0.5, within=((100, 3.0),)),),
+    ),
+    Quantity(
+        "memory_pool_rules",
+        _("From KV pool to tokens, blocks and concurrency"),
+        _("what engines logged at start-up"),
+        (Target(within=((100, 0.5),)),),
+    ),
+    Quantity(
+        "memory_kv_tokens_configured",
+        _("KV tokens from the configuration alone"),
+        _("what engines logged at start-up"),
+        (Target(median=6.0, within=((80, 10.0),)),),
+    ),
+    Quantity(
+        "memory_kv_tokens_from_log",
+        _("KV tokens given one start-up line"),
+        _("what engines logged at start-up"),
+        (Target(median=0.5, within=((90, 3.0),)),),
+    ),
+    Quantity("memory_fit", _("Does it fit"), _("what engines logged at start-up"), (Target(within=((100, EXACT),)),)),
+    Quantity("tpot", _("Time per output token (TPOT)"), _("measured serving runs"), _STEP),
+    Quantity("ttft", _("Time to first token (TTFT)"), _("measured serving runs"), _TTFT),
+    Quantity("throughput", _("Output throughput"), _("measured serving runs"), _STEP),
+    Quantity(
+        "system_throughput",
+        _("Throughput of whole systems"),
+        _("published days and reports of large systems"),
+        (Target(within=((100, 15.0),)),),
+    ),
+    Quantity("published_results", _("Published results"), _("documentation, blogs, papers and benchmarks")),
+    Quantity("second_opinion", _("Measured kernels beside the roofline"), _("measured serving runs")),
+    Quantity("estimate_against_simulation", _("Estimate against simulation"), _("our own discrete-event simulation")),
+)
+BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
+
+
+def quantity_of(name: str) -> Quantity:
+    """The quantity of a name; one that is not listed here is shown by its name, without a target."""
+    return BY_NAME.get(name) or Quantity(name, name.replace("_", " ").capitalize(), "")
+
+
+def checks(target: Target, rows: Sequence[Row]) -> list[Check]:
+    """Each limit of a target against the rows of its group; nothing where nothing was compared."""
+    mine = [row for row in rows if not target.group or row.group == target.group]
+    found = summary(mine)
+    if not found.n or found.median is None or found.p90 is None or found.answered is None:
+        return []
+    made = []
+    if target.median is not None:
+        made.append(Check("median", (target.median,), found.median, found.median <= target.median))
+    if target.p90 is not None:
+        made.append(Check("p90", (target.p90,), found.p90, found.p90 <= target.p90))
+    for share, limit in target.within:
+        inside = share_within(mine, limit) or 0.0
+        made.append(Check("within", (share, limit), inside, inside >= share))
+    if target.coverage is not None:
+        held = found.coverage or 0.0
+        made.append(Check("coverage", target.coverage, held, target.coverage[0] <= held <= target.coverage[1]))
+    if target.answered:
+        made.append(Check("answered", (100.0,), found.answered, found.not_expressible == 0))
+    return made

@@ -1,0 +1,17 @@
+"""`make validate`: our figures beside those that others published or measured.
+
+A source is a function without arguments that gives rows (`tests.validation.rows.Row`); each subject has a module, and
+its sources stand in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from tests.validation import architecture, designs, simulation
+from tests.validation.rows import Source
+
+SOURCES: tuple[Source, ...] = (
+    architecture.parameters,
+    architecture.kv_bytes_per_token,
+    designs.reference_designs,
+    simulation.estimate_against_simulation,
+)
