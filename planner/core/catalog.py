@@ -10,6 +10,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from planner.core.llm import CompressedKv, Indexer, LinearAttention, Llm, Mla, Moe, SlidingWindow
+
+__all__ = [
+    "Catalog",
+    "CompressedKv",
+    "Engine",
+    "Figure",
+    "Gpu",
+    "Indexer",
+    "LinearAttention",
+    "Link",
+    "Llm",
+    "MissingFigure",
+    "Mla",
+    "Moe",
+    "Price",
+    "SlidingWindow",
+    "UnknownEntry",
+]
+
 
 class UnknownEntry(LookupError):
     """No catalog entry has this slug or alias."""
@@ -69,84 +89,6 @@ class Gpu:
 
     def has(self, name: str) -> bool:
         return name in self.figures
-
-
-@dataclass(frozen=True, slots=True)
-class Moe:
-    """Mixture of experts: routed experts, experts chosen a token, shared experts and the FFN widths."""
-
-    experts: int
-    top_k: int
-    expert_width: int
-    shared_experts: int = 0
-    shared_width: int = 0
-    first_dense_layers: int = 0
-    every: int = 1
-    """1: every layer after the dense ones has experts; 2: every second one …"""
-
-
-@dataclass(frozen=True, slots=True)
-class Mla:
-    """Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434)."""
-
-    kv_lora_rank: int
-    rope_dim: int
-    q_lora_rank: int = 0
-    nope_dim: int = 128
-    v_dim: int = 128
-
-
-@dataclass(frozen=True, slots=True)
-class SlidingWindow:
-    """Layers that see only the last ``window`` tokens: ``layers`` of them; the rest are full attention."""
-
-    window: int
-    layers: int
-
-
-@dataclass(frozen=True, slots=True)
-class LinearAttention:
-    """Layers with a recurrent state of ``state_bytes`` a request instead of a KV cache."""
-
-    layers: int
-    state_bytes: int
-    """State of one request over all these layers together."""
-    layer_params: int = 0
-    """Parameters of the mixer of one such layer; 0: counted like an attention layer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Llm:
-    """Architecture facts of a neural network. ``published_params``/``published_active_params`` are quoted totals."""
-
-    slug: str
-    name: str
-    family: str
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    intermediate: int
-    vocab: int
-    tied_embeddings: bool
-    max_context_tokens: int
-    native_dtype: str
-    source: str
-    hf_id: str = ""
-    moe: Moe | None = None
-    mla: Mla | None = None
-    sliding: SlidingWindow | None = None
-    linear: LinearAttention | None = None
-    mtp_layers: int = 0
-    published_params: float | None = None
-    published_active_params: float | None = None
-    aliases: tuple[str, ...] = ()
-    notes: str = ""
-    gated_attention: bool = False
-    """The query projection also makes an output gate (Qwen3-Next, Qwen3.5)."""
-    sparse_top_k: int = 0
-    """Tokens a sparse-attention indexer keeps a query (DeepSeek-V3.2, GLM-5); 0: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Parameters of an LLM by part, and the bytes of its weights by format and placement."""
+"""Number formats, and the bytes of an LLM's weights in them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,34 @@ from functools import lru_cache
 
 from planner.core.catalog import Llm
 from planner.formulas import moe
+from planner.formulas.parameters import (
+    STORED_PARTS,
+    attention_layer_parameters,
+    expert_parameters,
+    latent_down_parameters,
+    parameters,
+    shared_expert_parameters,
+)
+
+__all__ = [
+    "BITS_PER_PARAMETER",
+    "FOUR_BIT",
+    "STORED_PARTS",
+    "attention_layer_parameters",
+    "dtype_name",
+    "expert_padding",
+    "expert_parameters",
+    "kv_dtype_bytes",
+    "latent_down_parameters",
+    "parameters",
+    "part_bytes_per_parameter",
+    "rank_weight_bytes",
+    "rotary_table_bytes",
+    "shared_expert_parameters",
+    "stage_layers",
+    "stage_weight_bytes",
+    "weight_bytes",
+]
 
 BITS_PER_PARAMETER: Mapping[str, float] = {
     "fp32": 32.0,
@@ -25,7 +53,7 @@ FOUR_BIT = ("int4", "mxfp4", "nvfp4")
 _ALIASES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "fp4": "nvfp4", "awq": "int4", "gptq": "int4"}
 _KV_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "nvfp4": 0.5 + 1 / 16}
 _EXPERT_PARTS = ("experts", "shared_experts")
-_LINEAR_PARTS = ("attention", "dense_mlp", *_EXPERT_PARTS)
+_LINEAR_PARTS = ("attention", "indexer", "dense_mlp", *_EXPERT_PARTS)
 
 
 def dtype_name(dtype: str) -> str:
@@ -49,123 +77,37 @@ def part_bytes_per_parameter(llm: Llm, *, part: str, dtype: str) -> float:
 
     Notes
     -----
-    Embedding, head, router and norms stay in 16 bits. Four-bit checkpoints of an LLM with experts quantise the experts
-    only (gpt-oss, Kimi-K2, DeepSeek in NVFP4).
+    In the format it was published in, each part as the configuration of the checkpoint says, where it says so. Else:
+    embedding, head, router and norms stay in 16 bits, and four-bit checkpoints of an LLM with experts quantise the
+    experts only (gpt-oss, Kimi-K2, DeepSeek in NVFP4).
 
     References
     ----------
     Open Compute Project, "OCP Microscaling Formats (MX) Specification", version 1.0, 2023, section 5 (MXFP4); the other
     widths follow from group sizes as `BITS_PER_PARAMETER` says.
     """
-    name = dtype_name(dtype)
+    return _part_bytes(llm, part, dtype_name(dtype))
+
+
+@lru_cache(maxsize=4096)
+def _part_bytes(llm: Llm, part: str, name: str) -> float:
+    published = name == llm.native_dtype
+    native = (llm.quant_bits if published else 0.0) or BITS_PER_PARAMETER[name]
+    shares = [(dtype, share) for kind, dtype, share in llm.part_formats if kind == part] if published else []
+    if shares:
+        bits = sum(share * (native if dtype == name else BITS_PER_PARAMETER[dtype]) for dtype, share in shares)
+        return bits / 8
     if part not in _LINEAR_PARTS:
-        return max(2.0, BITS_PER_PARAMETER[name] / 8) if name == "fp32" else 2.0
+        return max(2.0, native / 8) if name == "fp32" else 2.0
     if name in FOUR_BIT and llm.moe and part not in _EXPERT_PARTS:
         return 2.0
-    return BITS_PER_PARAMETER[name] / 8
-
-
-def attention_layer_parameters(llm: Llm) -> float:
-    """Parameters of the projections of one attention layer.
-
-    Notes
-    -----
-    GQA: query, key, value and output; a gate doubles the query. MLA: down- and up-projections of query and latent,
-    and the output.
-
-    References
-    ----------
-    DeepSeek-AI, "DeepSeek-V2", 2024, arXiv:2405.04434, equations 9–16; Ainslie et al., "GQA", arXiv:2305.13245.
-    """
-    if llm.mla is None:
-        queries = llm.heads * llm.head_dim * (2 if llm.gated_attention else 1)
-        return llm.hidden * (queries + 2 * llm.kv_heads * llm.head_dim + llm.heads * llm.head_dim)
-    mla = llm.mla
-    query_width = llm.heads * (mla.nope_dim + mla.rope_dim)
-    query = (llm.hidden + query_width) * mla.q_lora_rank if mla.q_lora_rank else llm.hidden * query_width
-    return (
-        query
-        + llm.hidden * (mla.kv_lora_rank + mla.rope_dim)
-        + mla.kv_lora_rank * llm.heads * (mla.nope_dim + mla.v_dim)
-        + llm.heads * mla.v_dim * llm.hidden
-    )
-
-
-def latent_down_parameters(llm: Llm) -> float:
-    """Parameters of the MLA down-projections of one layer: every tensor-parallel rank holds all of them."""
-    if llm.mla is None:
-        return 0.0
-    return llm.hidden * (llm.mla.q_lora_rank + llm.mla.kv_lora_rank + llm.mla.rope_dim)
-
-
-def shared_expert_parameters(llm: Llm) -> float:
-    """Parameters of the shared experts of one layer."""
-    if llm.moe is None or not (llm.moe.shared_experts or llm.moe.shared_width):
-        return 0.0
-    return max(llm.moe.shared_experts, 1) * 3 * llm.hidden * (llm.moe.shared_width or llm.moe.expert_width)
-
-
-def expert_parameters(llm: Llm) -> float:
-    """Parameters of one routed expert of one layer: gate, up and down projection."""
-    return 3.0 * llm.hidden * llm.moe.expert_width if llm.moe else 0.0
-
-
-def parameters(llm: Llm) -> dict[str, float]:
-    """Parameters by part, counted from the architecture.
-
-    Returns
-    -------
-    dict
-        ``embedding``, ``head`` (0 when tied), ``attention`` (recurrent mixers included), ``dense_mlp``, ``experts``,
-        ``shared_experts``, ``router``, ``norms``; ``total`` and ``active`` (what one token touches); ``mtp`` apart,
-        because published totals leave the draft layers out.
-
-    Notes
-    -----
-    Gated MLPs of three matrices; biases and vision towers are left out.
-
-    References
-    ----------
-    Shazeer, "GLU Variants Improve Transformer", 2020, arXiv:2002.05202 (three matrices of an MLP); counts are held
-    against published totals in the catalog's tests.
-    """
-    return dict(_parameters(llm))
-
-
-@lru_cache(maxsize=512)
-def _parameters(llm: Llm) -> tuple[tuple[str, float], ...]:
-    with_experts = moe.expert_layers(llm)
-    recurrent = llm.linear.layers if llm.linear else 0
-    mixer = attention_layer_parameters(llm)
-    recurrent_mixer = (llm.linear.layer_params if llm.linear else 0) or mixer
-    experts = llm.moe.experts if llm.moe else 0
-    table = float(llm.vocab * llm.hidden)
-    parts = {
-        "embedding": table,
-        "head": 0.0 if llm.tied_embeddings else table,
-        "attention": (llm.layers - recurrent) * mixer + recurrent * recurrent_mixer,
-        "dense_mlp": (llm.layers - with_experts) * 3.0 * llm.hidden * llm.intermediate,
-        "experts": with_experts * experts * expert_parameters(llm),
-        "shared_experts": with_experts * shared_expert_parameters(llm),
-        "router": float(with_experts * experts * llm.hidden),
-        "norms": float((2 * llm.layers + 1) * llm.hidden),
-    }
-    total = sum(parts.values())
-    idle_experts = with_experts * (experts - llm.moe.top_k) * expert_parameters(llm) if llm.moe else 0.0
-    layer = mixer + shared_expert_parameters(llm) + experts * (expert_parameters(llm) + llm.hidden)
-    mlp = 0.0 if llm.moe else 3.0 * llm.hidden * llm.intermediate
-    parts |= {"total": total, "active": total - idle_experts}
-    parts["mtp"] = llm.mtp_layers * (layer + mlp + 2.0 * llm.hidden * llm.hidden)
-    return tuple(parts.items())
-
-
-_STORED_PARTS = ("embedding", "head", "attention", "dense_mlp", "experts", "shared_experts", "router", "norms")
+    return native / 8
 
 
 def weight_bytes(llm: Llm, *, dtype: str) -> float:
     """Bytes of the whole checkpoint in a number format, draft layers left out [bytes]."""
     counts = parameters(llm)
-    return sum(counts[part] * part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in _STORED_PARTS)
+    return sum(counts[part] * part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in STORED_PARTS)
 
 
 def rotary_table_bytes(llm: Llm, *, max_model_len: int | None = None) -> float:
@@ -244,7 +186,7 @@ def stage_weight_bytes(
     embedding).
     """
     stage_gpus = tensor_parallel * data_parallel_attention
-    width = {part: part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in _STORED_PARTS}
+    width = {part: part_bytes_per_parameter(llm, part=part, dtype=dtype) for part in STORED_PARTS}
     counts = parameters(llm)
     table = -(-llm.vocab // 64) * 64 * llm.hidden * width["embedding"] / tensor_parallel
     copies = moe.redundancy_factor(experts=llm.moe.experts, redundant_experts=redundant_experts) if llm.moe else 1.0

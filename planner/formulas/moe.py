@@ -10,6 +10,8 @@ def expert_layers(llm: Llm) -> int:
     """Layers with routed experts."""
     if llm.moe is None:
         return 0
+    if llm.moe.layers:
+        return llm.moe.layers
     return max(0, llm.layers - llm.moe.first_dense_layers) // llm.moe.every
 
 
