@@ -17,11 +17,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planner.catalog import names, pricing
+from planner.catalog import kernels, names, pricing
 from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
 from planner.catalog.schema import TABLES
 from planner.core.catalog import Engine, Gpu, Link, Llm, Price, UnknownEntry
+from planner.core.latency import KernelTimes, Ranks
 
 DATA = Path(__file__).resolve().parent / "data"
 CALIBRATIONS = "calibrations"
@@ -133,9 +134,13 @@ class FileCatalog:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the content, whatever the order or the layout of the files."""
+        """SHA-256 over the content, whatever the order or the layout of the files, and the package of measured kernels.
+
+        What was answered without the package is not the answer with it.
+        """
         tables = {table: {slug: row.payload for slug, row in rows.items()} for table, rows in self._tables.items()}
-        content = json.dumps([tables, self._calibrations], sort_keys=True, default=str, separators=(",", ":"))
+        parts = [tables, self._calibrations, *([self.kernel_package] if self.kernel_package else [])]
+        content = json.dumps(parts, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
 
     @cached_property
@@ -220,6 +225,17 @@ class FileCatalog:
             index = {names.key(known): known for known in self._calibrations}
             raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
         return MappingProxyType(self._calibrations[name])
+
+    @property
+    def kernel_package(self) -> str | None:
+        """The installed package of measured kernels with its version; None: there is none."""
+        return kernels.installed()
+
+    def kernel_times(
+        self, llm: Llm, gpu: Gpu, *, engine: str, ranks: Ranks, weight_dtype: str, kv_dtype: str
+    ) -> KernelTimes:
+        """Measured kernels for a replica; raises `KernelsUnavailable` with the reason when there are none."""
+        return kernels.times(llm, gpu, engine=engine, ranks=ranks, weight_dtype=weight_dtype, kv_dtype=kv_dtype)
 
 
 def _dates(value: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from planner.core.latency import KernelTimes, Ranks
 from planner.core.llm import CompressedKv, Indexer, LinearAttention, Llm, Mla, Moe, SlidingWindow
 
 __all__ = [
@@ -148,4 +149,15 @@ class Catalog(Protocol):
     def prices(self) -> Sequence[Price]: ...
     def calibration(self, name: str) -> Mapping[str, Any]:
         """A table of fitted coefficients (``calibrations/<name>.toml``)."""
+        ...
+
+    @property
+    def kernel_package(self) -> str | None:
+        """The installed package of measured kernels with its version; None: there is none."""
+        ...
+
+    def kernel_times(
+        self, llm: Llm, gpu: Gpu, *, engine: str, ranks: Ranks, weight_dtype: str, kv_dtype: str
+    ) -> KernelTimes:
+        """Measured kernels for a replica; raises `KernelsUnavailable` with the reason when there are none."""
         ...

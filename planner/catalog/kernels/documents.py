@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from planner.core.catalog import Llm
+from planner.core.catalog import Llm, Moe
 from planner.core.latency import KernelsUnavailable
 
 _QUANTISED = ("quantization_config", "hf_quant_config")
+_SHAPE = ("layers", "hidden", "heads", "kv_heads", "head_dim", "intermediate", "vocab", "max_context_tokens", "moe")
+_NO_WORK = (
+    "slug",
+    "name",
+    "family",
+    "source",
+    "hf_id",
+    "aliases",
+    "notes",
+    "published_params",
+    "published_active_params",
+)
+_FORMATS = ("native_dtype", "part_formats", "quant_bits", "quant_group_size", "quant_method")
+_NOT_IN_A_PASS = ("tied_embeddings", "mtp_layers", "small_params", "vision_params")
+"""Of text alone, without drafts; biases and norms of queries and keys are a part of the small kernels."""
+_COUNTED = frozenset((*_SHAPE, *_NO_WORK, *_FORMATS, *_NOT_IN_A_PASS))
+_MIXED = frozenset(("experts", "top_k", "expert_width"))
 
 
 def document(llm: Llm, *, folder: Path) -> dict[str, Any]:
@@ -30,10 +48,8 @@ def document(llm: Llm, *, folder: Path) -> dict[str, Any]:
 
 def _plain(llm: Llm) -> dict[str, Any] | None:
     """Dense or evenly mixed layers with full grouped attention: the forms the package counts completely."""
-    if llm.mla or llm.sliding or llm.linear or llm.sparse_top_k or llm.gated_attention:
-        return None
     mixture = llm.moe
-    if mixture and (mixture.shared_experts or mixture.first_dense_layers or mixture.every != 1):
+    if _peculiar(llm, apart_from=_COUNTED) or (mixture and _peculiar(mixture, apart_from=_MIXED)):
         return None
     made: dict[str, Any] = {
         "num_hidden_layers": llm.layers,
@@ -54,6 +70,13 @@ def _plain(llm: Llm) -> dict[str, Any] | None:
         "num_local_experts": mixture.experts,
         "moe_intermediate_size": mixture.expert_width,
     }
+
+
+def _peculiar(facts: Llm | Moe, *, apart_from: frozenset[str]) -> list[str]:
+    """Facts that differ from the plain form; a fact added later makes an LLM peculiar until it is looked at here."""
+    return [
+        each.name for each in fields(facts) if each.name not in apart_from and getattr(facts, each.name) != each.default
+    ]
 
 
 def _known(llm: Llm, *, folder: Path) -> dict[str, Any] | None:
@@ -83,10 +106,12 @@ def _bare(found: dict[str, Any]) -> dict[str, Any]:
 def _why(llm: Llm) -> str:
     if llm.mla:
         return "no MLA kernels of its shape are described"
-    if llm.linear:
+    if llm.linear or llm.plain_layers:
         return "its linear-attention layers are not described"
-    if llm.sparse_top_k:
+    if llm.sparse_top_k or llm.indexer or llm.compressed:
         return "its sparse attention is not described"
     if llm.sliding:
         return "its layers with a sliding window are not described"
+    if llm.gated_attention or llm.v_dim or llm.shared_kv_projection:
+        return "its attention projections are not described"
     return "its mix of dense, shared and routed layers is not described"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from planner.core.catalog import Llm
+from planner.core.catalog import Gpu, Llm
 from planner.core.latency import KernelsUnavailable
 
 _GEMM = {
@@ -45,13 +45,14 @@ class Formats:
         return f"{self.gemm} GEMM{experts}, {self.attention} attention on {self.cache} cache"
 
 
-def choices(llm: Llm, *, weight_dtype: str, kv_dtype: str) -> Iterator[Formats]:
+def choices(llm: Llm, gpu: Gpu, *, engine: str, weight_dtype: str, kv_dtype: str) -> Iterator[Formats]:
     """The kernels that compute in these formats, the likeliest first; raises `KernelsUnavailable` for none."""
     dense = "bf16" if llm.moe and weight_dtype in _EXPERTS_ONLY else weight_dtype
-    gemms = _by_blocks_first(_GEMM.get(dense, ()), llm=llm)
+    first = _likeliest(llm, gpu, engine=engine)
+    gemms = _likeliest_first(_GEMM.get(dense, ()), first=first)
     experts: tuple[str | None, ...] = (None,)
     if llm.moe:
-        experts = tuple(_by_blocks_first(_EXPERTS.get(weight_dtype, ()), llm=llm))
+        experts = tuple(_likeliest_first(_EXPERTS.get(weight_dtype, ()), first=first))
     if not gemms or not experts:
         raise KernelsUnavailable(f"The measured kernels hold no {weight_dtype.upper()} weights.")
     cache = _CACHE.get(kv_dtype)
@@ -62,7 +63,18 @@ def choices(llm: Llm, *, weight_dtype: str, kv_dtype: str) -> Iterator[Formats]:
         yield Formats(gemm=gemm, experts=expert, cache=cache, attention=attention)
 
 
-def _by_blocks_first(names: tuple[str, ...], *, llm: Llm) -> tuple[str, ...]:
-    """Checkpoints published in FP8 are scaled by blocks; FP8 made afterwards is scaled by tensor."""
-    blocked = llm.native_dtype == "fp8"
-    return tuple(sorted(names, key=lambda name: name != "fp8_block")) if blocked else names
+def _likeliest(llm: Llm, gpu: Gpu, *, engine: str) -> tuple[str, ...]:
+    """The kernels an engine runs where a format has several.
+
+    Checkpoints published in FP8 are scaled by blocks. FP8 made afterwards is scaled by tensor: as it comes, or by
+    factors fixed beforehand where TensorRT-LLM takes the checkpoints of its own tool. MXFP4 experts are multiplied in
+    FP8 where the GPU can (Blackwell), else in 16 bits.
+    """
+    blackwell = ("w4a8_mxfp4_mxfp8",) if "blackwell" in gpu.architecture.lower() else ()
+    if llm.native_dtype == "fp8":
+        return ("fp8_block", *blackwell)
+    return ("fp8_static", *blackwell) if engine == "tensorrt_llm" else blackwell
+
+
+def _likeliest_first(names: tuple[str, ...], *, first: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(names, key=lambda name: name not in first))

@@ -65,7 +65,7 @@ def _made(
             document(llm, folder=package.folder()),
             where=(system, backend),
             cut=_cut(llm, ranks),
-            formats=choices(llm, weight_dtype=weight_dtype, kv_dtype=kv_dtype),
+            formats=choices(llm, gpu, engine=engine, weight_dtype=weight_dtype, kv_dtype=kv_dtype),
             tables=f"{package.installed()}, {engine} {version} on {system}",
         )
     except KernelsUnavailable as problem:
@@ -156,8 +156,8 @@ def _asked(question: Callable[[], _Answer]) -> _Answer:
 
 def _short(problem: BaseException) -> str:
     """The first sentence of a message, without folders of this machine."""
-    words = [word for word in str(problem).split() if "/" not in word or not word.startswith("/")]
-    text = " ".join(words).removesuffix(" at")
+    words = [word for word in str(problem).removeprefix("perf database error: ").split() if not word.startswith("/")]
+    text = " ".join(words).removesuffix(" at").replace(" at available:", "; there are")
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 1] + "…"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Metric, Result, Series
+from planner.kinds.engine_instance.sources_chart import sources_chart
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
 _TERMS = (
@@ -37,6 +38,8 @@ def _charts(spec: EngineInstanceSpec, result: Result) -> Iterator[Chart]:
             yield _cost(curve, result)
     if result.value("ttft_p99_s") is not None:
         yield _slo(spec, result)
+    if "latency_sources_curve" in result.series:
+        yield sources_chart(result)
 
 
 def _memory(result: Result) -> Chart:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from planner.core.catalog import Catalog
+from planner.core.latency import KernelsUnavailable
 from planner.core.quantities import show
-from planner.core.result import Answer, Basis, Column, Metric, Result, Series, order_findings
+from planner.core.result import Answer, Basis, Column, LazySeries, Metric, Result, Series, order_findings
 from planner.formulas import serving
 from planner.kinds.engine_instance import findings as notes
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import load, search
+from planner.kinds.engine_instance import load, search, sources
 from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
 from planner.kinds.engine_instance.plan import Plan, resolve
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
@@ -30,20 +31,37 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
     plan = resolve(spec, catalog)
     fitted = fits.fit(plan)
     metrics = _memory_metrics(plan, fitted)
-    series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
-    point, ready = None, None
+    point, ready, refused = None, None, None
     if fitted.starts and notes.request_fits(plan, fitted):
-        ready = load.operation(plan, capacity=fits.capacity(plan, fitted))
-        point = ready.at_design()
-        series["concurrency"] = load.curve_series(plan, ready.curve())
+        try:
+            ready, point = _loaded(plan, fitted, catalog)
+        except KernelsUnavailable as problem:
+            refused = problem
     metrics |= _load_metrics(plan, point, ready)
+    found = notes.findings(plan, fitted, ready, point, catalog)
     return Result(
         metrics={name: metrics[name] for name in BY_NAME},
-        answer=_answer(plan, metrics, fitted, point),
-        findings=order_findings(notes.findings(plan, fitted, ready, point, catalog)),
-        series=series,
-        provenance=_provenance(plan, catalog),
+        answer=_answer(plan, metrics, fitted, point, refused=refused),
+        findings=order_findings([*sources.refusal(refused), *found]),
+        series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog)),
+        provenance=_provenance(plan, catalog) | sources.provenance(ready),
     )
+
+
+def _loaded(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> tuple[load.Operation, serving.Point | None]:
+    """The replica under load with the source of step times asked for; raises `KernelsUnavailable`."""
+    times = sources.times(plan, catalog, source=plan.spec.latency_source)
+    ready = load.operation(plan, capacity=fits.capacity(plan, fitted), times=times)
+    return ready, ready.at_design()
+
+
+def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, catalog: Catalog) -> dict[str, Series]:
+    series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
+    if ready is not None:
+        series["concurrency"] = load.curve_series(plan, ready.curve())
+    if fitted.starts and notes.request_fits(plan, fitted):
+        series |= sources.side_by_side(plan, catalog, capacity=fits.capacity(plan, fitted))
+    return series
 
 
 def _memory_metrics(plan: Plan, fitted: fits.Fit) -> dict[str, Metric]:
@@ -169,12 +187,19 @@ def _replica_series(plan: Plan, catalog: Catalog) -> Series:
     )
 
 
-def _answer(plan: Plan, metrics: dict[str, Metric], fitted: fits.Fit, point: serving.Point | None) -> Answer:
+def _answer(
+    plan: Plan,
+    metrics: dict[str, Metric],
+    fitted: fits.Fit,
+    point: serving.Point | None,
+    *,
+    refused: KernelsUnavailable | None,
+) -> Answer:
     priced = plan.price_usd_per_h is not None
     facts = ("fits", "kv_pool_tokens", "max_concurrency", "ttft_p99_s", "tpot_p99_s", "output_tokens_per_s_per_gpu")
     return Answer(
         metric="cost_usd_per_m_output_tokens" if priced else "output_tokens_per_s",
-        sentence=notes.sentence(plan, metrics, fitted, point),
+        sentence=notes.sentence(plan, metrics, fitted, point, refused=refused is not None),
         note=f"at {_load_words(plan)}, {_basis_words(plan)}",
         facts=facts,
     )
@@ -187,6 +212,8 @@ def _load_words(plan: Plan) -> str:
 
 
 def _basis_words(plan: Plan) -> str:
+    if plan.spec.latency_source != "roofline":
+        return f"from {sources.SOURCES[plan.spec.latency_source]}"
     return "calibrated on this LLM, GPU and engine" if plan.trust.calibrated else "extrapolated from other replicas"
 
 

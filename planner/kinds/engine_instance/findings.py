@@ -11,7 +11,7 @@ from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import remarks, search
+from planner.kinds.engine_instance import remarks, search, sources
 from planner.kinds.engine_instance.load import Operation
 from planner.kinds.engine_instance.plan import Plan
 
@@ -41,11 +41,19 @@ def findings(
         found += _load(plan, ready, point)
     found += remarks.placement(plan)
     found += remarks.honesty(plan, fitted, point)
+    found += sources.remark(plan, ready, point)
     return found
 
 
-def sentence(plan: Plan, metrics: Mapping[str, Metric], fitted: fits.Fit, point: serving.Point | None) -> str:
-    """The answer in one or two sentences."""
+def sentence(
+    plan: Plan,
+    metrics: Mapping[str, Metric],
+    fitted: fits.Fit,
+    point: serving.Point | None,
+    *,
+    refused: bool = False,
+) -> str:
+    """The answer in one or two sentences. ``refused``: the source of step times asked for has none for this."""
     if not fitted.starts:
         return f"**It does not start.** {_reason(plan, fitted)}"
     terms = fitted.tight.terms
@@ -55,6 +63,8 @@ def sentence(plan: Plan, metrics: Mapping[str, Metric], fitted: fits.Fit, point:
     )
     if not request_fits(plan, fitted):
         return f"{room} A request of {_request_tokens(plan):,} tokens is too long for it."
+    if refused:
+        return f"{room} How fast it is, the measured kernels asked for cannot say."
     if point is None:
         return f"{room} Requests come faster than it can serve them."
     speed = "" if point.tpot_s is None else f" at {show(point.tpot_s, 's')} a token each"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.core.result import Column, Series
-from planner.formulas import cost, roofline, serving
+from planner.formulas import cost, serving
 from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
 from planner.kinds.engine_instance.plan import Plan
 
@@ -35,22 +35,22 @@ class Operation:
     """A replica ready to be loaded; ``capacity`` requests run at once."""
 
     plan: Plan
-    replica: roofline.Replica
+    times: serving.StepTimes
     load: serving.Load
     capacity: float
 
     @property
     def max_rate_rps(self) -> float:
-        return serving.max_rate_rps(self.replica, load=self.load, capacity=self.capacity)
+        return serving.max_rate_rps(self.times, load=self.load, capacity=self.capacity)
 
     def at_design(self) -> serving.Point | None:
         """The operating point; None when requests arrive faster than they can be served."""
         if self.plan.spec.rate_rps is None:
             return self.at(self.plan.concurrency)
-        return serving.open_loop(self.replica, load=self.load, rate_rps=self.plan.spec.rate_rps, capacity=self.capacity)
+        return serving.open_loop(self.times, load=self.load, rate_rps=self.plan.spec.rate_rps, capacity=self.capacity)
 
     def at(self, concurrency: float) -> serving.Point:
-        return serving.closed_loop(self.replica, load=self.load, concurrency=concurrency, capacity=self.capacity)
+        return serving.closed_loop(self.times, load=self.load, concurrency=concurrency, capacity=self.capacity)
 
     def curve(self) -> tuple[serving.Point, ...]:
         """Points at 1, 2, 4 … until all places are taken and one step past."""
@@ -64,19 +64,13 @@ class Operation:
         return tuple(points)
 
 
-def operation(plan: Plan, *, capacity: float) -> Operation:
+def operation(plan: Plan, *, capacity: float, times: serving.StepTimes) -> Operation:
+    """The replica under the load of its spec, with step times from one source."""
     spec = plan.spec
     computed = max(spec.input_tokens * (1.0 - spec.prefix_hit_rate), 1.0)
     return Operation(
         plan=plan,
-        replica=roofline.replica(
-            plan.llm,
-            plan.gpu,
-            layout=plan.layout,
-            weight_dtype=plan.weight_dtype,
-            coefficients=plan.coefficients,
-            kv_dtype_bytes=plan.kv_dtype_bytes,
-        ),
+        times=times,
         load=serving.Load(
             new_tokens=computed,
             cached_tokens=spec.input_tokens - computed,

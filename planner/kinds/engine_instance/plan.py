@@ -84,9 +84,7 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
         settings=settings,
         memory_rules=rules,
         coefficients=calibration.coefficients(table, gpu=gpu, engine=engine.slug),
-        trust=calibration.trust(
-            table, llm=llm, gpu=gpu, engine=engine.slug, precision=roofline.precision(gpu, weight_dtype=weight_dtype)
-        ),
+        trust=_trust(spec, catalog, llm=llm, gpu=gpu, precision=roofline.precision(gpu, weight_dtype=weight_dtype)),
         visible_bytes=visible,
         weight_dtype=weight_dtype,
         kv_dtype=kv_dtype,
@@ -103,6 +101,14 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
         price_source=f"{price.provider}, {price.commitment.replace('_', ' ')}" if price else "",
         assumed=tuple(taken.assumed),
     )
+
+
+def _trust(spec: EngineInstanceSpec, catalog: Catalog, *, llm: Llm, gpu: Gpu, precision: str) -> calibration.Trust:
+    """The spread of the source of step times asked for."""
+    if spec.latency_source == "measured_kernels":
+        table = catalog.calibration("kernels")
+        return calibration.Trust(calibrated=False, rows=int(table["rows"]), **table["interval"])
+    return calibration.trust(catalog.calibration("roofline"), llm=llm, gpu=gpu, engine=spec.engine, precision=precision)
 
 
 def _layout(spec: EngineInstanceSpec, llm: Llm) -> roofline.Layout:

@@ -54,8 +54,8 @@ def placement(plan: Plan) -> Iterator[Finding]:
 def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterator[Finding]:
     terms = fitted.tight.terms
     if point is not None:
-        yield _bound(point)
-    if point is not None and not plan.trust.calibrated:
+        yield _bound(plan, point)
+    if point is not None and not plan.trust.calibrated and plan.spec.latency_source == "roofline":
         yield Finding(
             code="extrapolated",
             severity="info",
@@ -105,14 +105,14 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
         )
 
 
-def _bound(point: serving.Point) -> Finding:
+def _bound(plan: Plan, point: serving.Point) -> Finding:
     step = point.step
     total = step.total_s
     shares = (
         ("weights and arithmetic", step.weights_and_gemm_s),
         ("the KV cache", step.kv_s),
         ("communication", step.communication_s),
-        ("launches and scheduling", step.overhead_s),
+        ("launches and scheduling" if plan.spec.latency_source == "roofline" else "small kernels", step.overhead_s),
     )
     words = ", ".join(f"{show(part / total, 'ratio')} to {name}" for name, part in shares if part >= 0.005 * total)
     return Finding(

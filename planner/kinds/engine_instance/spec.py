@@ -198,6 +198,16 @@ class EngineInstanceSpec(Spec):
         advanced=True,
         help=_("Probability that a draft token is accepted, given that the ones before it were."),
     )
+    latency_source: Literal["roofline", "measured_kernels"] = choice(
+        "roofline",
+        label=_("Step times from"),
+        group=ENGINE,
+        labels={"roofline": _("calibrated roofline"), "measured_kernels": _("measured kernels")},
+        advanced=True,
+        help=_(
+            "Kernel tables of the optional package aiconfigurator-core; docs/how-to/measured-kernels.md installs it."
+        ),
+    )
 
     input_tokens: float = quantity(1024.0, label=_("Input, mean"), group=WORKLOAD, unit="tokens", ge=1, le=1e7)
     output_tokens: float = quantity(256.0, label=_("Output, mean"), group=WORKLOAD, unit="tokens", ge=1, le=1e7)
