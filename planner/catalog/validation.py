@@ -31,7 +31,7 @@ class StoredRowError(ValueError):
     """A stored row that cannot be read; names file and line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stored:
     """Rows by quantity, in the order they are shown in, and the stamp of each."""
 

@@ -70,6 +70,8 @@ def _look(element: str, kinds: Sequence[str]) -> str:
     colour = next((_HUES[kind] for kind in kinds if kind in _HUES), _HUES["c0"])
     if "ln" in kinds:
         return f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"'
+    if "dots" in kinds:
+        return f'fill="none" stroke="{colour}" stroke-width="4" stroke-linecap="round" opacity="0.55"'
     if "fl" in kinds:
         return f'fill="{colour}"'
     if "bd" in kinds:

@@ -18,6 +18,7 @@ Range = tuple[float, float]
 _Y_TICKS = 5
 _ZERO_IS_NEAR = 0.25  # an x axis starts at zero when the data begins in its first quarter
 _LIMIT_IN_SIGHT = 3.0  # a limit is drawn while it is at most so many times beyond the data
+_CROWD = 60
 _CURVE_IN_SIGHT = 4.0  # a curve is cut off at twice its limit once it leaves this many limits
 
 
@@ -35,6 +36,13 @@ class Curve:
     stepped: bool
     idle: bool
     hollow: bool
+    labels: tuple[str, ...] = ()
+    guide: bool = False
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many points that each must be small to be seen."""
+        return self.as_points and len(self.xs) > _CROWD
 
     def runs(self, y_range: Range) -> list[list[Point]]:
         """Unbroken pieces, cut where they leave the picture."""
@@ -164,16 +172,17 @@ def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
         [_positive(in_unit(value, chart.y, y_unit), chart.y.log) for value in column] if column else nothing
         for column in (trace.y, trace.low, trace.high)
     )
+    names = trace.labels or [""] * len(trace.x)
     rows = sorted(
         (
             (_in(float(x), chart.x, x_unit), *figures)
-            for x, figures in zip(trace.x, zip(y, low, high, strict=True), strict=True)
+            for x, figures in zip(trace.x, zip(y, low, high, names, strict=True), strict=True)
             if _is_number(x) and not (chart.x.log and float(x) <= 0)
         ),
         key=itemgetter(0),
     )
     scatter = chart.form == "scatter"
-    front = scatter and trace.order < 0 and not trace.marker_only
+    front = scatter and trace.order < 0 and not (trace.marker_only or trace.guide)
     return Curve(
         name=trace.name,
         xs=tuple(row[0] for row in rows),
@@ -181,10 +190,12 @@ def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
         lows=tuple(row[2] for row in rows),
         highs=tuple(row[3] for row in rows),
         order=trace.order,
-        as_points=trace.marker_only or (scatter and not front),
+        as_points=trace.marker_only or (scatter and not front and not trace.guide),
         stepped=chart.form == "step" or front,
         idle=trace.idle,
         hollow=trace.marker_only and not scatter,
+        labels=tuple(row[4] for row in rows) if trace.labels else (),
+        guide=trace.guide,
     )
 
 

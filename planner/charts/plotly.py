@@ -42,7 +42,7 @@ def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:
     marks, labels = _marks(plane)
     data += marks
     annotations = [_title(plane.y_title), *(_limit_label(limit, plane) for limit in plane.limits), *labels]
-    named = [curve for curve in plane.curves if curve.name and curve.order >= 0]
+    named = [curve for curve in plane.curves if curve.name and (curve.order >= 0 or curve.labels)]
     layout = {
         "height": _HEIGHT,
         "xaxis": _x_axis(plane),
@@ -69,7 +69,8 @@ def _traces(plane: Plane, curve: Curve) -> list[dict[str, Any]]:
         }
         for band in curve.bands(plane.y_range)
     ]
-    xs, ys = _sampled(curve)
+    kept = _kept(curve)
+    xs, ys = [curve.xs[index] for index in kept], [curve.ys[index] for index in kept]
     trace: dict[str, Any] = {
         "type": "scatter",
         "series": curve.order,
@@ -83,12 +84,17 @@ def _traces(plane: Plane, curve: Curve) -> list[dict[str, Any]]:
     if curve.as_points:
         trace["hollow"] = curve.hollow
         trace["hovertemplate"] = "%{x:,.4~g}, %{customdata}"
+    if curve.labels:
+        trace["text"] = [plain(curve.labels[index]) for index in kept]
+        trace["hovertemplate"] = "%{text}<br>%{x:,.4~g} → %{customdata}"
+    if curve.crowded:
+        trace["marker"] = {"size": 5, "opacity": 0.55, "line": {"width": 0}}
     if curve.stepped:
         trace["line"] = {"shape": "hv"}
     if curve.idle:
         trace["idle"] = True
-    if curve.order < 0:
-        trace |= {"front": True, "showlegend": False, "hoverinfo": "skip"}
+    if curve.order < 0 and not curve.labels:
+        trace |= {"front": not curve.guide, "showlegend": False, "hoverinfo": "skip"}
         del trace["hovertemplate"], trace["customdata"]
     return [*bands, trace]
 
@@ -98,13 +104,13 @@ def _figure(value: float | None, unit: str) -> str:
     return show(value, unit, shown=unit)
 
 
-def _sampled(curve: Curve) -> tuple[list[float], list[float | None]]:
-    """Every figure, or every n-th of a curve longer than a screen is wide; the last one stays."""
+def _kept(curve: Curve) -> list[int]:
+    """Places of the figures drawn: all, or every n-th of a curve longer than a screen is wide; the last one stays."""
     stride = -(-len(curve.xs) // _MOST_POINTS)
     kept = [*range(0, len(curve.xs), max(stride, 1))]
     if kept and kept[-1] != len(curve.xs) - 1:
         kept.append(len(curve.xs) - 1)
-    return [curve.xs[index] for index in kept], [curve.ys[index] for index in kept]
+    return kept
 
 
 def _seen(x: float, plane: Plane) -> float | str:

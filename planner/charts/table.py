@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv as writer
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.charts.ledger import by_length
 from planner.charts.scale import in_unit, unit_of
@@ -69,7 +69,7 @@ def inert(text: str) -> str:
 
 def columns(chart: Chart) -> list[Column]:
     """Join the traces over their abscissae; parts of one bar, and bars that no two traces share, become rows."""
-    chart = by_length(chart)
+    chart = by_length(replace(chart, traces=tuple(trace for trace in chart.traces if not trace.guide)))
     y_unit = unit_of(chart.y, _figures(chart))
     categories = [str(value) for trace in chart.traces for value in trace.x]
     if chart.form == "stacked" and len(set(categories)) == 1:

@@ -36,6 +36,9 @@ class Trace:
     Bars whose ``y`` is all None run from ``low`` to ``high`` (a tornado; the chart's first mark is the answer, its x
     the figure). Bars of categories that no two traces share only take their trace's colour. A ``scatter`` draws
     points, and its neutral trace (order -1) as the stepped line of the front.
+
+    ``labels`` name the points, one each, for who points at them. A ``guide`` is a straight line, with its band, to
+    read the points by: it is no data, so neither legend nor table holds it.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Trace:
     order: int = 0
     idle: bool = False
     marker_only: bool = False
+    labels: Sequence[str] | None = None
+    guide: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ urlpatterns = [
     path("account/tokens/<uuid:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("search/", search.search, name="search"),
     path("validation/", validation.validation, name="validation"),
+    path("validation/rows.csv", validation.validation_csv, name="validation-csv"),
     path("designs/new/", editor.choose, name="new"),
     path("designs/new/<slug:kind>/", editor.new, name="new-kind"),
     path("designs/live/<slug:kind>/", editor.live, name="live"),

@@ -57,6 +57,7 @@ ROWS = {
     "token-revoke": Row(post=MEMBER, arguments=("zero",)),
     "search": Row(get=MEMBER),
     "validation": Row(get=MEMBER),
+    "validation-csv": Row(get=MEMBER),
     "new": Row(get=MEMBER),
     "new-kind": Row(get=MEMBER, post=EDITOR, arguments=("kind",)),
     "live": Row(post=MEMBER, arguments=("kind",)),

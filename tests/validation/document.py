@@ -98,6 +98,8 @@ def _check_words(check: Check) -> tuple[str, str]:
         return f"{check.limit[0]:g} % of rows within {check.limit[1]:g} %", f"{found} of rows"
     if check.measure == "coverage":
         return f"80 % intervals hold {check.limit[0]:g}–{check.limit[1]:g} %", found
+    if check.measure == "right":
+        return "every verdict right or left open", found
     if check.measure == "answered":
         return "every usable row answered", found
     return f"{ {'median': 'median', 'p90': 'P90'}[check.measure] } at most {check.limit[0]:g} %", found

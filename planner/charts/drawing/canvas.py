@@ -48,6 +48,11 @@ class Canvas:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(f'<path{_look(kind, paint)}{dashes} d="{d}"/>')
 
+    def dots(self, places: Iterable[Point], order: int) -> None:
+        """Many points as one path of strokes without length, whose round ends are the dots."""
+        written = dict.fromkeys(f"M{number(x)} {number(y)}h0" for x, y in places)
+        self.path("".join(written), f"dots {hue(order)}")
+
     def rect(
         self,
         x: float,

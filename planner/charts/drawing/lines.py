@@ -37,7 +37,11 @@ class Frame:
 def draw(chart: Chart, *, width: float, plane: Plane | None = None) -> Canvas:
     """Draw the plane. Clouds of points, and lines whose names find no place beside them, get a legend."""
     plane = plane or plane_of(chart)
-    named = [curve for curve in plane.curves if curve.name and not (chart.form == "scatter" and curve.order < 0)]
+    named = [
+        curve
+        for curve in plane.curves
+        if curve.name and not (chart.form == "scatter" and curve.order < 0 and not curve.labels)
+    ]
     if chart.form == "scatter" and len(named) > 1:
         return _drawn(chart, plane, width=width, legend=named)[0]
     canvas, is_named = _drawn(chart, plane, width=width, legend=())
@@ -108,6 +112,9 @@ def _x_ticks(frame: Frame) -> None:
 def _curve(frame: Frame, curve: Curve, paths: Sequence[list[Point]], *, pale: bool) -> None:
     for band in curve.bands(frame.plane.y_range):
         frame.canvas.path(f"{points(frame.along(band))}Z", f"bd {hue(curve.order)}")
+    if curve.crowded:
+        frame.canvas.dots([point for path in paths for point in path], curve.order)
+        return
     if curve.as_points:
         for path in paths:
             for x, y in path:

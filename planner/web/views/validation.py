@@ -1,61 +1,73 @@
-"""Validation: our figures beside those that others published, as far as they have been compared, said plainly."""
+"""Validation: our figures beside those that others published or measured, and every row of it."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from typing import Any
-
-from django.http import HttpResponse
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from planner.catalog import selectors as catalogs
-from planner.catalog.derived import published_totals
-from planner.core import quantities
-from planner.core.chart import Axis, Chart, Trace
+from planner.catalog import validation as stored_rows
+from planner.catalog import validation_query as query
 from planner.kinds import all_kinds
+from planner.web import validation_page as page
 from planner.web.security import TeamRequest, member_required
+from planner.web.validation_asked import SORT_WORDS, Asked, asked
+from planner.web.validation_lines import row_line
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@vary_on_headers("HX-Request", "HX-Target")
+@member_required
+def validation(request: TeamRequest) -> HttpResponse:
+    """The errors by quantity, and one quantity in detail; htmx swaps the detail, or only its rows."""
+    stored = stored_rows.stored()
+    question = _question(request, stored)
+    detail = page.detail(stored, question=question)
+    part = Paginator(detail["rows"], PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "asked": question,
+        "detail": detail,
+        "page": part,
+        "lines": [row_line(row) for row in part],
+        "sorts": {word: question.address(sort=sort) for word, sort in SORT_WORDS.items()},
+        "here": question.address(),
+        "everything": question.everything,
+        "counted": f"{part.paginator.count:,}",
+        "quantities": page.quantity_choices(stored),
+        "colours": page.COLOURS.items(),
+        "date": stored.date,
+        "is_current": stored.digests <= {catalogs.shipped().digest},
+        "kinds": list(all_kinds().values()),
+    }
+    if request.htmx.target == "detail":
+        return render(request, "validation/validation.html#detail", context)
+    return render(
+        request, "validation/validation.html", {**context, "overview": page.overview(stored, current=question)}
+    )
 
 
 @require_safe
 @member_required
-def validation(request: TeamRequest) -> HttpResponse:
-    rows = published_totals(catalogs.catalog())
-    errors = [abs(row["error"]) for row in rows]
-    context = {
-        "kinds": list(all_kinds().values()),
-        "rows": [_row(row) for row in rows],
-        "median": quantities.show(statistics.median(errors), "ratio") if errors else "",
-        "largest": quantities.show(max(errors), "ratio") if errors else "",
-        "chart": _scatter(rows) if rows else None,
-    }
-    return render(request, "validation/validation.html", context)
+def validation_csv(request: TeamRequest) -> HttpResponse:
+    """The rows that the page lists, as a file."""
+    stored = stored_rows.stored()
+    question = _question(request, stored)
+    rows = query.select(stored.rows.get(question.quantity, ()), question.chosen)
+    response = HttpResponse(query.as_csv(query.ordered(rows, question.sort)), content_type="text/csv; charset=utf-8")
+    name = f"validation-{question.quantity or 'rows'}.csv"
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or ""
+    return response
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "llm": row["llm"],
-        "counted": quantities.show(row["counted"], "parameters"),
-        "published": quantities.show(row["published"], "parameters"),
-        "error": quantities.show(row["error"], "ratio"),
-    }
-
-
-def _scatter(rows: Sequence[dict[str, Any]]) -> Chart:
-    """Counted over published; on the line they agree."""
-    published = [row["published"] for row in rows]
-    ends = [min(published), max(published)]
-    return Chart(
-        name="parameters",
-        title="Do the counted parameters agree with the published ones?",
-        subtitle=f"{len(rows)} LLMs; on the line both are equal.",
-        form="line",
-        x=Axis("published", "parameters", log=True, start_at_zero=False),
-        y=Axis("counted", "parameters", log=True, start_at_zero=False),
-        traces=(
-            Trace("counted", published, [row["counted"] for row in rows], order=0, marker_only=True),
-            Trace("equal", ends, ends, order=-1),
-        ),
-        summary=f"Counted against published parameters of {len(rows)} LLMs; all lie on the line of equality.",
-    )
+def _question(request: TeamRequest, stored: stored_rows.Stored) -> Asked:
+    question = asked(request.GET, stored=stored)
+    if question is None:
+        raise Http404(_("There is no such quantity."))
+    return question
