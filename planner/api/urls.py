@@ -16,6 +16,7 @@ from planner.api.views import (
     members,
     shares,
     tokens,
+    validation,
     workloads,
 )
 from planner.api.views.resource import Nowhere
@@ -31,6 +32,8 @@ v1 = [
     path("catalog/workloads/<str:slug>/", workloads.CatalogWorkload.as_view(), name="catalog-workload"),
     path("catalog/<slug:table>/", catalog.Entries.as_view(), name="entries"),
     path("catalog/<slug:table>/<str:slug>/", catalog.OneEntry.as_view(), name="entry"),
+    path("validation/", validation.Validation.as_view(), name="validation"),
+    path("validation/rows/", validation.ValidationRows.as_view(), name="validation-rows"),
     path("workloads/", workloads.Workloads.as_view(), name="workloads"),
     path("workloads/import/", workloads.WorkloadImport.as_view(), name="workload-import"),
     path("workloads/<str:slug>/", workloads.OneWorkload.as_view(), name="workload"),

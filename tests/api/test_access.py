@@ -76,6 +76,8 @@ ACCESS: dict[tuple[str, str], Access] = {
     ("entries", "GET"): READ,
     ("entry", "GET"): ROW,
     ("entry", "DELETE"): write_row(204),
+    ("validation", "GET"): READ,
+    ("validation-rows", "GET"): READ,
     ("workloads", "GET"): READ,
     ("workloads", "POST"): write(201, PROFILE),
     ("workload-import", "POST"): write(201, "csv"),

@@ -167,7 +167,31 @@ TORNADO = Chart(
     summary="The GPU price moves the answer most.",
 )
 
-EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO)
+_MEASURED = [1.0 * 1.05**step for step in range(90)]
+
+CLOUD = Chart(
+    name="agreement",
+    title="Does what we predict agree with what was measured?",
+    subtitle="On the line both are equal; the band is ±20 %.",
+    form="scatter",
+    x=Axis("measured", "ms", log=True, start_at_zero=False),
+    y=Axis("predicted", "ms", log=True, start_at_zero=False),
+    traces=(
+        Trace("equal", [1.0, 80.0], [1.0, 80.0], [0.8, 64.0], [1.2, 96.0], order=-1, guide=True),
+        Trace(
+            "vLLM",
+            _MEASURED,
+            [value * (1.1 if place % 2 else 0.9) for place, value in enumerate(_MEASURED)],
+            marker_only=True,
+            labels=[f"row {place}" for place in range(90)],
+        ),
+        Trace("SGLang", [2.0, 20.0], [2.5, 19.0], order=1, marker_only=True, labels=["a", "b <i>"]),
+        Trace("others", [3.0], [2.0], order=-1, marker_only=True, labels=["c"]),
+    ),
+    summary="93 rows lie about the line of equality.",
+)
+
+EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD)
 
 DIAGRAM = Diagram(
     title="DeepSeek-V3 at 500 req/s",

@@ -82,6 +82,20 @@ def test_the_front_of_a_scatter_is_a_neutral_stepped_line() -> None:
     assert (front["front"], front["mode"], front["line"]["shape"]) == (True, "lines", "hv")
 
 
+def test_a_guide_is_straight_and_silent_and_points_say_what_they_are() -> None:
+    figure = plotly.figure(samples.CLOUD)
+    band, guide, crowd, few, others = figure["data"]
+    assert band["band"] is True
+    assert (guide["mode"], guide["series"], guide["front"], guide["hoverinfo"]) == ("lines", -1, False, "skip")
+    assert "line" not in guide
+    assert (crowd["text"][0], len(crowd["text"]), crowd["marker"]["size"]) == ("row 0", 90, 5)
+    assert crowd["hovertemplate"].startswith("%{text}")
+    assert (few["text"], "marker" in few) == (["a", "b &lt;i&gt;"], False)
+    assert (others["series"], others["name"], others["text"]) == (-1, "others", ["c"])
+    assert "showlegend" not in others
+    assert figure["layout"]["showlegend"] is True
+
+
 def test_a_limit_on_a_log_axis_stands_at_its_value_and_its_label_at_the_exponent() -> None:
     chart = Chart(
         "log",

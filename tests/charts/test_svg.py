@@ -194,6 +194,24 @@ def test_a_long_curve_is_thinned_to_what_a_screen_shows() -> None:
     assert len(svg.draw(chart)) < 60_000
 
 
+def test_many_points_are_one_path_of_dots_and_few_are_markers() -> None:
+    picture = svg.draw(samples.CLOUD)
+    (dots,) = [e for e in parsed(picture).iter("path") if "dots" in e.get("class", "").split()]
+    assert dots.get("d", "").count("h0") == 90
+    markers = [e for e in parsed(picture).iter() if "pt" in e.get("class", "").split()]
+    in_picture, in_legend = 3, 3
+    assert len(markers) == in_picture + in_legend
+
+
+def test_a_guide_is_a_straight_line_with_its_band_and_no_entry_of_legend_or_table() -> None:
+    picture = svg.draw(samples.CLOUD)
+    (line,) = [e for e in parsed(picture).iter("path") if e.get("class") == "ln c0"]
+    assert line.get("d", "").count("L") == 1
+    assert [e for e in parsed(picture).iter("path") if e.get("class") == "bd c0"]
+    assert "equal" not in texts(picture)
+    assert table.rows(samples.CLOUD)[0] == ["measured, ms", "vLLM, ms", "SGLang, ms", "others, ms"]
+
+
 def test_overlays_draw_each_design_in_its_own_hue_and_dash() -> None:
     picture = svg.draw(overlay({"A Reference": samples.CDF, "B N+1": samples.CDF}))
     assert 'class="ln c1"' in picture
