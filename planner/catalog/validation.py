@@ -91,17 +91,18 @@ def text_of(rows: Iterable[Row]) -> str:
     sheet = csv.writer(out, lineterminator="\n")
     sheet.writerow(COLUMNS)
     for row in sorted(rows, key=lambda row: (row.group, row.gpu, row.engine, row.llm, row.id)):
-        sheet.writerow([_written(name, getattr(row, name)) for name in COLUMNS])
+        sheet.writerow([_written(row, name) for name in COLUMNS])
     return out.getvalue()
 
 
-def _written(name: str, value: Any) -> str:
+def _written(row: Row, name: str) -> str:
+    value = getattr(row, name)
     if name not in NUMBERS:
         return " ".join(str(value).split())
     if value is None:
         return ""
     if not math.isfinite(value):
-        raise StoredRowError(f"{name} must be finite")
+        raise StoredRowError(f"{row.quantity}: {name} of {row.id} must be finite")
     if value == int(value) and abs(value) < _LARGEST_WHOLE:
         return str(int(value))
     return f"{value:.{DIGITS}g}"

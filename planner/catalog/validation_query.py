@@ -11,7 +11,7 @@ from functools import lru_cache
 from planner.catalog.validation import Stored
 from planner.charts.table import inert
 from planner.core.quantities import full
-from planner.core.validation import Row, Summary, summary
+from planner.core.validation import VERDICT, Row, Summary, summary
 from planner.core.validation_targets import Check, Quantity, checks, quantity_of
 
 FILTERS = ("group", "gpu", "engine", "family", "llm", "status")
@@ -26,6 +26,7 @@ class Line:
     group: str
     summary: Summary
     checks: tuple[Check, ...]
+    is_verdict: bool = False
 
     @property
     def met(self) -> bool | None:
@@ -46,7 +47,7 @@ def overview(stored: Stored) -> tuple[Line, ...]:
 def line_of(name: str, group: str, rows: Sequence[Row]) -> Line:
     quantity = quantity_of(name)
     made = [check for target in quantity.targets if target.group == group for check in checks(target, rows)]
-    return Line(quantity, group, summary(rows), tuple(made))
+    return Line(quantity, group, summary(rows), tuple(made), any(row.unit == VERDICT for row in rows))
 
 
 def select(rows: Iterable[Row], filters: Mapping[str, str]) -> list[Row]:

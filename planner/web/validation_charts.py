@@ -31,7 +31,8 @@ def points_chart(rows: Sequence[Row], *, colour: str, names: Mapping[str, str]) 
     positive = [value for value in figures if value > 0]
     log = len(positive) == len(figures) and max(figures) > DECADE * min(figures)
     units = {row.unit for row in pairs}
-    axis = partial(Axis, unit=units.pop() if len(units) == 1 else "", log=log, start_at_zero=not log)
+    unit = units.pop() if len(units) == 1 else ""
+    axis = partial(Axis, unit=unit, shown=_shown_in(unit, figures), log=log, start_at_zero=not log)
     shown = _sampled(pairs)
     return Chart(
         name="predicted-measured",
@@ -44,6 +45,11 @@ def points_chart(rows: Sequence[Row], *, colour: str, names: Mapping[str, str]) 
         summary=_("Predicted against measured figures of %(n)d rows; the table of rows below holds each.")
         % {"n": len(pairs)},
     )
+
+
+def _shown_in(unit: str, figures: Sequence[float]) -> str:
+    """Times as most of them are written, not as the longest is; "": as the axis thinks best."""
+    return ("s" if percentile(sorted(figures), 50) >= 1 else "ms") if unit == "s" else ""
 
 
 def _points_words(total: int, drawn: int) -> str:

@@ -33,6 +33,8 @@ LABELS = {
     "llm": gettext_lazy("LLM"),
     "status": gettext_lazy("Status"),
 }
+NO_FIGURES = {"median": "—", "p90": "—", "coverage": "—"}
+"""Of answers yes or no: their errors are counted, not averaged."""
 COLOURS = {
     "engine": gettext_lazy("engine"),
     "gpu": gettext_lazy("GPU"),
@@ -62,6 +64,7 @@ def overview(stored: Stored, *, current: Asked) -> list[dict[str, Any]]:
                 "target": "; ".join(target_words(check) for check in line.checks),
                 "missed": "; ".join(target_words(check) for check in line.checks if not check.met),
                 **figures(line.summary),
+                **(NO_FIGURES if line.is_verdict else {}),
             }
         )
         before = name
@@ -111,8 +114,11 @@ def _detail(stored: Stored, question: Asked, _language: str) -> Mapping[str, Any
     found = summary(rows)
     groups = list(dict.fromkeys(row.group for row in rows))
     lines = [query.line_of(question.quantity, group, query.select(rows, {"group": group})) for group in groups]
+    colours = _colours(rows)
+    colour = question.colour if question.colour in colours else next(iter(colours), question.colour)
+    verdicts = _verdicts(rows)
     pictures = (
-        charts.points_chart(rows, colour=question.colour, names=names()),
+        charts.points_chart(rows, colour=colour, names=names()),
         charts.errors_chart(rows),
     )
     return {
@@ -121,13 +127,23 @@ def _detail(stored: Stored, question: Asked, _language: str) -> Mapping[str, Any
         "against": _(quantity.against) if quantity.against else "",
         "rows": query.ordered(rows, question.sort),
         "found": {**figures(found), "compared": found.n, "largest": percent(found.largest)},
-        "verdicts": _verdicts(rows),
+        "verdicts": verdicts,
+        "colours": [(value, str(COLOURS[value]), value == colour) for value in colours],
         "limits": [_limits(line) for line in lines if line.checks],
         "charts": [picture for picture in pictures if picture],
-        "parts": [part for name, title in PARTS if (part := _part(rows, name, str(title), question))],
+        "parts": [
+            part
+            for name, title in (PARTS if found.n and not verdicts else ())
+            if (part := _part(rows, name, str(title), question))
+        ],
         "reasons": _reasons(rows),
         "filters": _filters(every, question),
     }
+
+
+def _colours(rows: Sequence[Row]) -> list[str]:
+    """What tells the rows apart."""
+    return [name for name in charts.COLOURS if len({getattr(row, name) for row in rows}) > 1]
 
 
 def _limits(line: query.Line) -> dict[str, Any]:

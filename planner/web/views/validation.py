@@ -41,7 +41,6 @@ def validation(request: TeamRequest) -> HttpResponse:
         "everything": question.everything,
         "counted": f"{part.paginator.count:,}",
         "quantities": page.quantity_choices(stored),
-        "colours": page.COLOURS.items(),
         "date": stored.date,
         "is_current": stored.digests <= {catalogs.shipped().digest},
         "kinds": list(all_kinds().values()),
