@@ -2,8 +2,11 @@
 FROM python:3.12-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /venv
-COPY requirements/base.txt /tmp/base.txt
+COPY requirements/base.txt requirements/measured.txt /tmp/
 RUN /venv/bin/pip install --require-hashes -r /tmp/base.txt
+# docker compose build --build-arg MEASURED=1: with measured kernels (docs/how-to/measured-kernels.md)
+ARG MEASURED=
+RUN if [ -n "$MEASURED" ]; then /venv/bin/pip install --require-hashes -r /tmp/measured.txt; fi
 
 FROM python:3.12-slim-bookworm
 RUN apt-get update \

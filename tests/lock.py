@@ -20,7 +20,7 @@ OPTIONS = [
 
 def main() -> int:
     uv = Path(sys.executable).parent / "uv"
-    for name in ("base", "local", "dev"):
+    for name in ("base", "local", "dev", "measured"):
         constraint = [] if name == "base" else ["--constraint", str(FOLDER / "base.txt")]
         command = [str(uv), "pip", "compile", *OPTIONS, "--custom-compile-command", "make lock", *constraint]
         code = subprocess.call([*command, str(FOLDER / f"{name}.in"), "--output-file", str(FOLDER / f"{name}.txt")])
