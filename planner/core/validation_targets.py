@@ -107,7 +107,11 @@ QUANTITIES: tuple[Quantity, ...] = (
         (Target(within=((100, 15.0),)),),
     ),
     Quantity("published_results", _("Published results"), _("documentation, blogs, papers and benchmarks")),
-    Quantity("second_opinion", _("Measured kernels beside the roofline"), _("measured serving runs")),
+    Quantity(
+        "second_opinion_step_time",
+        _("Step time, a second opinion"),
+        _("what another planner computes from measured kernels; not a measurement"),
+    ),
     Quantity("estimate_against_simulation", _("Estimate against simulation"), _("our own discrete-event simulation")),
 )
 BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}

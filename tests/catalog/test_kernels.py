@@ -93,13 +93,13 @@ def _copy(folder: Path, name: str, content: dict[str, Any]) -> None:
 
 
 def test_the_packages_own_copy_describes_the_rest_without_its_quantisation(tmp_path: Path) -> None:
-    shape = {"num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 128}
+    shape = {"num_hidden_layers": 61, "hidden_size": 7168, "num_attention_heads": 128, "vocab_size": 129280}
     _copy(tmp_path, "deepseek-ai--DeepSeek-V3", {"architectures": ["X"], "quantization_config": {"a": 1}, **shape})
     assert documents.document(CATALOG.llm("deepseek-v3"), folder=tmp_path) == {"architectures": ["X"], **shape}
 
 
 def test_a_copy_of_another_shape_is_not_taken(tmp_path: Path) -> None:
-    shape = {"num_hidden_layers": 4, "hidden_size": 7168, "num_attention_heads": 128}
+    shape = {"num_hidden_layers": 4, "hidden_size": 7168, "num_attention_heads": 128, "vocab_size": 129280}
     _copy(tmp_path, "deepseek-ai--DeepSeek-V3", shape)
     with pytest.raises(KernelsUnavailable):
         documents.document(CATALOG.llm("deepseek-v3"), folder=tmp_path)
@@ -210,36 +210,39 @@ def test_a_stop_is_not_swallowed() -> None:
 
 # From here on with the package itself.
 
-_FORMATS = {"bfloat16": "bf16", "fp8_static": "fp8", "fp8_block": "fp8", "nvfp4": "nvfp4"}
-
 
 def points(**wanted: str) -> list[dict[str, str]]:
     with POINTS.open(encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if all(row[name] == value for name, value in wanted.items())]
 
 
+LLAMA, MIXTRAL, DEEPSEEK = "meta-llama/Meta-Llama-3.1-8B", "mistralai/Mixtral-8x7B-v0.1", "deepseek-ai/DeepSeek-V3"
+BF16, BLOCKS = {"weight_dtype": "bf16", "kv_dtype": "bf16"}, {"weight_dtype": "fp8", "kv_dtype": "fp8"}
+
+
 @pytest.mark.parametrize(
-    ("llm", "gpu", "system", "engine", "ranks", "kv_dtype", "named"),
+    ("llm", "system", "engine", "ranks", "dtypes"),
     [
-        ("llama-3-1-8b", "h100-sxm", "h100_sxm", "vllm", 1, "bf16", "meta-llama/Meta-Llama-3.1-8B"),
-        ("llama-3-1-8b", "b200-sxm", "b200_sxm", "vllm", 1, "bf16", "meta-llama/Meta-Llama-3.1-8B"),
-        ("llama-3-1-8b", "a100-sxm-80gb", "a100_sxm", "vllm", 1, "bf16", "meta-llama/Meta-Llama-3.1-8B"),
-        ("llama-3-1-8b", "h100-sxm", "h100_sxm", "sglang", 1, "bf16", "meta-llama/Meta-Llama-3.1-8B"),
+        *(
+            (LLAMA, system, "vllm", Ranks(), BF16)
+            for system in ("h100_sxm", "h200_sxm", "b200_sxm", "a100_sxm", "l40s")
+        ),
+        (LLAMA, "h100_sxm", "sglang", Ranks(), BF16),
+        ("Qwen/Qwen3-30B-A3B", "h100_sxm", "vllm", Ranks(), BF16),
+        (MIXTRAL, "h100_sxm", "trtllm", Ranks(tensor_parallel=2, expert_parallel=2), BF16),
+        (MIXTRAL, "h200_sxm", "vllm", Ranks(tensor_parallel=2), BF16),
+        (DEEPSEEK, "b200_sxm", "trtllm", Ranks(tensor_parallel=8, expert_parallel=8), BLOCKS),
+        (DEEPSEEK, "h200_sxm", "sglang", Ranks(data_parallel=8, expert_parallel=8), BLOCKS),
     ],
 )
 def test_the_adapter_gives_what_the_packages_own_planner_computes(
-    llm: str, gpu: str, system: str, engine: str, ranks: int, kv_dtype: str, named: str
+    llm: str, system: str, engine: str, ranks: Ranks, dtypes: dict[str, str]
 ) -> None:
     pytest.importorskip("aiconfigurator_core", reason="the extra `measured` is not installed")
-    times = CATALOG.kernel_times(
-        CATALOG.llm(llm),
-        CATALOG.gpu(gpu),
-        engine=engine,
-        ranks=Ranks(tensor_parallel=ranks),
-        weight_dtype="bf16",
-        kv_dtype=kv_dtype,
-    )
-    rows = points(model=named, gpu=system, engine=engine, tp=str(ranks))
+    ours = {name: slug for slug, name in package.BACKENDS.items()}[engine]
+    times = CATALOG.kernel_times(CATALOG.llm(llm), CATALOG.gpu(system), engine=ours, ranks=ranks, **dtypes)
+    rows = points(model=llm, gpu=system, engine=engine, tp=str(ranks.tensor_parallel))
+    rows = [row for row in rows if row["attention_dp"] == str(ranks.data_parallel)]
     assert len(rows) >= 10
     for row in rows:
         batch, length = int(row["batch"]), int(row["isl_or_context"])
@@ -252,7 +255,7 @@ def test_the_adapter_gives_what_the_packages_own_planner_computes(
         assert made.total_s * 1e3 == pytest.approx(float(row["latency_ms"]), rel=1e-3), row
 
 
-def test_a_real_llm_of_every_plain_form_answers_from_another_thread() -> None:
+def test_another_thread_may_ask() -> None:
     pytest.importorskip("aiconfigurator_core", reason="the extra `measured` is not installed")
     found: list[float] = []
 

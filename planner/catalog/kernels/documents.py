@@ -37,13 +37,10 @@ def document(llm: Llm, *, folder: Path) -> dict[str, Any]:
     Raises `KernelsUnavailable` for an architecture that is neither known to the package nor plain: layers of a kind
     the package has no form for would be left out without a word.
     """
-    plain = _plain(llm)
-    if plain is not None:
-        return plain
-    known = _known(llm, folder=folder / "model_configs")
-    if known is None:
+    found = _known(llm, folder=folder / "model_configs") or _plain(llm)
+    if found is None:
         raise KernelsUnavailable(f"The measured kernels have no description of {llm.name}: {_why(llm)}.")
-    return known
+    return found
 
 
 def _plain(llm: Llm) -> dict[str, Any] | None:
@@ -92,8 +89,8 @@ def _known(llm: Llm, *, folder: Path) -> dict[str, Any] | None:
 
 def _agrees(found: Mapping[str, Any], llm: Llm) -> bool:
     text = found.get("text_config") or found
-    shape = (text.get("num_hidden_layers"), text.get("hidden_size"), text.get("num_attention_heads"))
-    return shape == (llm.layers, llm.hidden, llm.heads)
+    shape = [text.get(name) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")]
+    return shape == [llm.layers, llm.hidden, llm.heads, llm.vocab]
 
 
 def _bare(found: dict[str, Any]) -> dict[str, Any]:
