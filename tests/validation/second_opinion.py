@@ -11,9 +11,10 @@ from tests.validation.rows import Row, gives
 from tests.validation.shipped import catalog
 
 POINTS = DATA / "measured" / "reference_points.csv"
-ADDRESS = "https://pypi.org/project/aiconfigurator-core/0.12.0/"
+ADDRESS = "https://github.com/ai-dynamo/aiconfigurator"
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm"}
 WEIGHTS = {"bfloat16": "bf16", "fp8_static": "fp8", "fp8_block": "fp8"}
+GROUPS = {"decode": "decode step", "prefill": "prefill"}
 CACHE_BYTES = {"bfloat16": 2.0, "fp8": 1.0}
 
 
@@ -28,25 +29,30 @@ def second_opinion() -> Iterator[Row]:
 def _row(point: Mapping[str, str]) -> Row:
     llm, gpu = catalog().llm(point["model"]), catalog().gpu(point["gpu"])
     engine, layout = ENGINES[point["engine"]], _layout(point)
-    note = point["note"].rstrip(".")
     return Row(
         quantity="second_opinion_step_time",
-        id="/".join(
-            (llm.slug, gpu.slug, engine, point["dtype"].replace("/", "+"), _cut(layout), point["phase"], _shape(point))
-        ),
+        id="/".join((llm.slug, gpu.slug, engine, point["dtype"].replace("/", "+"), _cut(layout), _shape(point))),
         source=point["source"],
         source_url=ADDRESS,
         gpu=gpu.slug,
         engine=engine,
         llm=llm.slug,
-        family=f"{point['phase']}, {llm.family}",
+        family=llm.family,
+        group=GROUPS[point["phase"]],
         predicted=_predicted_s(point, layout=layout),
         measured=float(point["latency_ms"]) / 1e3,
         unit="s",
-        status="set aside" if note else "compared",
-        reason=f"Its own note: {note}." if note else "",
+        status="set aside" if point["note"] else "compared",
+        reason=_reason(point["note"]),
         conditions=f"{point['phase']}, {_shape(point)}, {_cut(layout)}, {point['dtype']}",
     )
+
+
+def _reason(note: str) -> str:
+    """Why a point is set aside: what those who collected it noted."""
+    if note.startswith("OOM"):
+        return "The other planner says that the LLM does not fit in memory at this shape."
+    return f"Noted when it was collected: {note}." if note else ""
 
 
 def _layout(point: Mapping[str, str]) -> roofline.Layout:
