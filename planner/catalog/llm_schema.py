@@ -27,6 +27,8 @@ class MoeContent(Content):
     shared_width: CountOrNone = 0
     first_dense_layers: CountOrNone = 0
     every: Count = 1
+    groups: CountOrNone = 0
+    groups_chosen: CountOrNone = 0
 
     @model_validator(mode="after")
     def _chosen_experts_exist(self) -> MoeContent:

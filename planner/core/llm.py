@@ -23,6 +23,9 @@ class Moe:
     """Layers with experts where a configuration lists them; 0: as ``first_dense_layers`` and ``every`` say."""
     latent_width: int = 0
     """Routed experts work at this width, behind one projection down and before one up; 0: at the hidden width."""
+    groups: int = 0
+    """Groups of experts of which a token first chooses ``groups_chosen`` (node-limited routing); 0: none."""
+    groups_chosen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ DEEPSEEK_V3 = {
     "max_position_embeddings": 163840,
     "moe_intermediate_size": 2048,
     "moe_layer_freq": 1,
+    "n_group": 8,
     "n_routed_experts": 256,
     "n_shared_experts": 1,
     "num_attention_heads": 128,
@@ -101,12 +102,15 @@ DEEPSEEK_V3 = {
     "qk_rope_head_dim": 64,
     "quantization_config": {"fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]},
     "tie_word_embeddings": False,
+    "topk_group": 4,
     "torch_dtype": "bfloat16",
     "v_head_dim": 128,
     "vocab_size": 129280,
 }
 DEEPSEEK_V2_LITE = {
     **DEEPSEEK_V3,
+    "n_group": 1,
+    "topk_group": 1,
     "architectures": ["DeepseekV2ForCausalLM"],
     "first_k_dense_replace": 1,
     "hidden_size": 2048,
@@ -125,6 +129,8 @@ DEEPSEEK_V2_LITE = {
 }
 KIMI_K2 = {
     **DEEPSEEK_V3,
+    "n_group": 1,
+    "topk_group": 1,
     "first_k_dense_replace": 1,
     "max_position_embeddings": 131072,
     "model_type": "kimi_k2",

@@ -164,15 +164,18 @@ def test_drafts_that_are_not_taken_leave_the_rate_of_other_llms_alone() -> None:
     assert number(estimate(mtp="off"), "decode_gpus_needed") == pytest.approx(400_000 / (1850 * 1.6 / 1.85))
 
 
-def test_half_of_the_decode_unit_costs_rate_because_experts_see_fewer_tokens() -> None:
-    series = estimate().series["unit_sizes"]
-    sizes, rates = (
-        list(series.column("unit_gpus").values),
-        column(estimate(), "unit_sizes", "decode_tokens_per_s_per_gpu"),
-    )
-    assert sizes == [72, 144, 288]
+def test_half_of_the_decode_unit_costs_rate_because_each_gpu_reads_more_experts() -> None:
+    tight = {"mtp": "off", "tpot_slo_s": 0.025}
+    rates = column(estimate(**tight), "unit_sizes", "decode_tokens_per_s_per_gpu")
+    assert column(estimate(**tight), "unit_sizes", "unit_gpus") == [72, 144, 288]
     assert rates == sorted(rates)
-    assert rates[1] == 1850
+    assert column(estimate(), "unit_sizes", "decode_tokens_per_s_per_gpu")[1] == 1850
+
+
+def test_where_the_traffic_between_experts_binds_a_larger_unit_gains_nothing() -> None:
+    """Fewer experts lie on the own node; DeepEP's kernels take 9 to 17 per cent longer over 128 GPUs than over 64."""
+    half, same, _ = column(estimate(), "unit_sizes", "decode_tokens_per_s_per_gpu")
+    assert 1.0 < half / same < 1.17
 
 
 def test_a_unit_size_that_needs_an_unpublished_figure_is_left_out() -> None:

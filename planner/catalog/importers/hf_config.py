@@ -181,6 +181,8 @@ def _first_dense_then_experts(config: Config) -> Shape:
         "first_dense_layers": config.count("first_k_dense_replace", default=0, least=0),
         "every": config.count("moe_layer_freq", default=1),
     }
+    if (groups := config.count("n_group", default=1, least=0)) > 1:
+        shape["moe"] |= {"groups": groups, "groups_chosen": config.count("topk_group")}
     shape["mtp_layers"] = config.count("num_nextn_predict_layers", default=0, least=0)
     return shape
 

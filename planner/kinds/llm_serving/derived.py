@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from planner.core.catalog import Catalog, Gpu, Llm
+from planner.core.catalog import Catalog
 from planner.core.result import Basis
-from planner.formulas import calibration, memory, roofline
+from planner.formulas import calibration, roofline
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.units import Unit, UnitStep, unit
 
 _MOST_STEPS = 40
 _PRECISION = 1e-9
@@ -52,18 +51,13 @@ class Derived:
 class _DecodeUnit:
     """A decode unit whose step time per accepted token can be asked for any batch."""
 
-    made: roofline.Replica
-    gpus: int
+    made: Unit
     context_tokens: float
     verified: float
     accepted: float
 
-    def step(self, per_gpu: float) -> roofline.Step:
-        return self.made.decode_step(
-            batch=per_gpu * self.gpus,
-            context_tokens=self.context_tokens,
-            tokens_per_sequence=self.verified,
-        )
+    def step(self, per_gpu: float) -> UnitStep:
+        return self.made.step(per_gpu=per_gpu, context_tokens=self.context_tokens, tokens_per_sequence=self.verified)
 
     def tpot_s(self, per_gpu: float) -> float:
         return self.step(per_gpu).total_s / self.accepted
@@ -110,43 +104,46 @@ def derive(
         engine=engine,
         precision=roofline.precision(decode_gpu, weight_dtype=spec.weight_dtype),
     )
-    decode_made = _replica(
+    decode_made = unit(
         spec,
         llm=llm,
         gpu=decode_gpu,
         unit_gpus=spec.decode_unit_gpus,
         rank_gpus=decode_rank_gpus,
-        coefficients=_coefficients(spec, table=table, gpu=decode_gpu, engine=engine),
+        catalog=catalog,
     )
-    prefill_made = _replica(
+    prefill_made = unit(
         spec,
         llm=llm,
         gpu=prefill_gpu,
         unit_gpus=prefill_unit_gpus,
         rank_gpus=prefill_rank_gpus,
-        coefficients=_coefficients(spec, table=table, gpu=prefill_gpu, engine=engine),
+        catalog=catalog,
     )
-    prefill_rate = _prefill_rate(spec, made=prefill_made, unit_gpus=prefill_unit_gpus)
+    prefill_rate = prefill_made.prefill_rate(
+        step_tokens=spec.prefill_step_tokens / prefill_unit_gpus,
+        new_tokens=max(1.0, spec.computed_input_tokens),
+        cached_tokens=spec.input_tokens * spec.prefix_hit_rate,
+    )
     drafts = spec.mtp == "on" and llm.mtp_layers > 0
-    unit = _DecodeUnit(
+    decode = _DecodeUnit(
         made=decode_made,
-        gpus=spec.decode_unit_gpus,
         context_tokens=spec.mean_context_tokens,
         verified=1.0 + (DRAFTED_TOKENS if drafts else 0),
         accepted=1.0 + (spec.mtp_accepted_tokens if drafts else 0.0),
     )
-    one_each = decode_made.layout.data_parallel / spec.decode_unit_gpus
+    one_each = decode_made.lanes / spec.decode_unit_gpus
     most = max(kv_sequences_per_gpu, one_each)
-    batch = unit.batch_at(spec.tpot_slo_s, most=most)
+    batch = decode.batch_at(spec.tpot_slo_s, most=most)
     in_reach = batch >= one_each * 0.999
     batch = max(batch, one_each)
     low, high = (
-        max(unit.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * one_each)
+        max(decode.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * one_each)
         for factor in (1 / trust.tpot, trust.tpot)
     )
-    at_limit, light = unit.step(batch), unit.step(_LIGHT * batch)
-    slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / unit.accepted
-    whole_s = at_limit.total_s / unit.accepted
+    at_limit, light = decode.step(batch), decode.step(_LIGHT * batch)
+    slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / decode.accepted
+    whole_s = at_limit.total_s / decode.accepted
     fixed_s = max(whole_s - slope_s * batch, 0.02 * whole_s)
     rate = batch / whole_s
     return Derived(
@@ -154,58 +151,14 @@ def derive(
         prefill_low=prefill_rate / trust.throughput,
         prefill_high=prefill_rate * trust.throughput,
         decode_tokens_per_s_per_gpu=rate,
-        decode_low=min(rate, low / (unit.tpot_s(low) * trust.tpot)),
-        decode_high=max(rate, high / (unit.tpot_s(high) / trust.tpot)),
+        decode_low=min(rate, low / (decode.tpot_s(low) * trust.tpot)),
+        decode_high=max(rate, high / (decode.tpot_s(high) / trust.tpot)),
         decode_batch_per_gpu=batch,
         decode_fixed_s=fixed_s,
         decode_per_sequence_s=(whole_s - fixed_s) / batch,
-        kv_read_s_per_token=at_limit.kv_s / unit.accepted / (batch * spec.mean_context_tokens),
+        kv_read_s_per_token=at_limit.kv_s / decode.accepted / (batch * spec.mean_context_tokens),
         decode_bound="KV capacity" if batch >= most else at_limit.bottleneck,
         tpot_in_reach=in_reach,
         basis="calibrated" if trust.calibrated else "extrapolated",
         spread=trust.tpot,
     )
-
-
-def _coefficients(spec: LlmServingSpec, *, table: Mapping[str, Any], gpu: Gpu, engine: str) -> calibration.Coefficients:
-    found = calibration.coefficients(table, gpu=gpu, engine=engine)
-    return roofline.with_overlap(found, decode=0.0, prefill=0.0) if spec.overlap == "none" else found
-
-
-def _replica(
-    spec: LlmServingSpec,
-    *,
-    llm: Llm,
-    gpu: Gpu,
-    unit_gpus: int,
-    rank_gpus: int,
-    coefficients: calibration.Coefficients,
-) -> roofline.Replica:
-    lanes = max(1, unit_gpus // rank_gpus)
-    layout = roofline.Layout(
-        gpus=lanes * rank_gpus,
-        tensor_parallel=rank_gpus,
-        data_parallel=lanes,
-        expert_parallel=lanes * rank_gpus if llm.moe else 1,
-        redundant_experts=redundant_experts(spec, llm=llm, unit_gpus=unit_gpus),
-        gpus_per_node=spec.gpus_per_node,
-    )
-    return roofline.replica(
-        llm,
-        gpu,
-        layout=layout,
-        weight_dtype=spec.weight_dtype,
-        coefficients=coefficients,
-        kv_dtype_bytes=memory.kv_dtype_bytes(spec.kv_dtype),
-    )
-
-
-def redundant_experts(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> int:
-    """Copies of busy experts: only where experts lie on several nodes is balancing worth the memory."""
-    return spec.redundant_experts if llm.moe and unit_gpus > spec.gpus_per_node else 0
-
-
-def _prefill_rate(spec: LlmServingSpec, *, made: roofline.Replica, unit_gpus: int) -> float:
-    computed = max(1.0, spec.computed_input_tokens)
-    cached = spec.input_tokens * spec.prefix_hit_rate
-    return computed / made.prefill(new_tokens=computed, cached_tokens=cached).busy_s / unit_gpus

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.core.result import Basis
 from planner.formulas import attention, memory
-from planner.kinds.llm_serving.derived import Derived, derive, redundant_experts
+from planner.kinds.llm_serving.derived import Derived, derive
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.units import redundant_experts
 
 
 @dataclass(frozen=True, slots=True)

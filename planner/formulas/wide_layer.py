@@ -1,0 +1,193 @@
+"""Parts of one layer of a unit whose experts lie on several nodes, timed by what published kernels reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from planner.core.catalog import Gpu, Llm
+from planner.formulas import attention, balance, collectives, memory, moe
+from planner.formulas.parameters import dense_layers
+from planner.formulas.traffic import peak_flops_per_s, precision
+
+BF16_BYTES = 2.0
+_SCALES = 1 + 4 / 128
+"""FP8 numbers travel with a 4-byte scale for 128 of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What kernels and network reach; meanings and sources in ``calibrations/wide_expert.toml``."""
+
+    gemm: float
+    grouped_gemm: float
+    weights_read: float
+    core_prefill: float
+    core_decode: float
+    cache_read: float
+    element_wise: float
+    communication_sms: float
+    network_bulk: float
+    network_bulk_shared: float
+    network_low_latency: float
+    attention_launch_s: float
+    experts_launch_s: float
+    step_s: float
+    sequence_s: float
+    uneven_decode: float
+    uneven_prefill: float
+    uneven_unbalanced: float
+
+
+def reach(table: Mapping[str, Any]) -> Reach:
+    """The figures of ``calibrations/wide_expert.toml``."""
+    return Reach(**{field.name: float(table["figure"][field.name]["value"]) for field in fields(Reach)})
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer on one GPU of a unit of ``gpus``; attention ranks have ``rank_gpus`` GPUs. Times in seconds."""
+
+    llm: Llm
+    gpu: Gpu
+    gpus: int
+    rank_gpus: int
+    gpus_per_node: int
+    redundant_experts: int
+    weight_dtype: str
+    kv_dtype_bytes: float
+    reach: Reach
+
+    @property
+    def expert_layers(self) -> int:
+        return moe.expert_layers(self.llm)
+
+    @property
+    def dense_layers(self) -> int:
+        return max(0, self.llm.layers - self.expert_layers)
+
+    @property
+    def top_k(self) -> int:
+        return self.llm.moe.top_k if self.llm.moe else 0
+
+    @property
+    def nodes(self) -> float:
+        return self.gpus / self.gpus_per_node
+
+    @property
+    def dispatch_bytes(self) -> float:
+        """Of one copy of a token: FP8 with its scales where experts are FP8 or narrower, else 16 bits."""
+        narrow = memory.part_bytes_per_parameter(self.llm, part="experts", dtype=self.weight_dtype) < BF16_BYTES
+        return self.llm.hidden * (_SCALES if narrow else BF16_BYTES)
+
+    def nic_bytes_per_s(self, share: float) -> float:
+        return share * self.gpu.figure("nic_bytes_per_s")
+
+    def imbalance(self, tokens: float, *, uneven: float) -> float:
+        """Of the experts, ``tokens`` being what one GPU sends; without spare experts placement evens nothing out."""
+        left = uneven if self.redundant_experts else self.reach.uneven_unbalanced
+        return balance.expert_imbalance(ranks=self.gpus, assignments=tokens * self.top_k, uneven=left)
+
+    def attention_parameters(self) -> tuple[float, float]:
+        """Parameters of one layer before and after the core attention on one GPU of a rank."""
+        llm = self.llm
+        whole = memory.attention_layer_parameters(llm)
+        width = llm.heads * (llm.mla.v_dim if llm.mla else llm.v_dim or llm.head_dim)
+        after = width * (llm.hidden + (llm.mla.kv_lora_rank if llm.mla else 0))
+        return max(whole - after, 0.0) / self.rank_gpus, min(after, whole) / self.rank_gpus
+
+    def latent_up_parameters(self) -> float:
+        """Up-projections that a prefill applies to cached latents as well."""
+        mla = self.llm.mla
+        return mla.kv_lora_rank * self.llm.heads * (mla.nope_dim + mla.v_dim) if mla else 0.0
+
+    def gemm_s(
+        self, part: str, parameters: float, tokens: float, *, share: float | None = None, sms: float = 1.0
+    ) -> float:
+        read_s = self.read_s(part, parameters)
+        arithmetic_s = self.arithmetic_s(part, parameters, tokens, share=share) / sms
+        blended: float = (read_s**3 + arithmetic_s**3) ** (1 / 3)
+        return blended
+
+    def read_s(self, part: str, parameters: float) -> float:
+        width = memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
+        return parameters * width / (self.reach.weights_read * self.gpu.figure("memory_bytes_per_s"))
+
+    def arithmetic_s(self, part: str, parameters: float, tokens: float, *, share: float | None = None) -> float:
+        width = memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
+        compute = "bf16" if width == BF16_BYTES else precision(self.gpu, weight_dtype=self.weight_dtype)
+        peak = (share or self.reach.gemm) * peak_flops_per_s(self.gpu, compute=compute)
+        return 2 * parameters * tokens / peak
+
+    def shared_s(self, tokens: float, *, sms: float = 1.0) -> float:
+        return self.gemm_s("shared_experts", memory.shared_expert_parameters(self.llm), tokens, sms=sms)
+
+    def experts_s(self, tokens: float, *, busiest: float, share: float, sms: float = 1.0) -> float:
+        """Routed experts of one layer on the busiest GPU: their weights, arithmetic and element-wise work."""
+        llm, layout_moe = self.llm, self.llm.moe
+        if layout_moe is None:
+            return 0.0
+        held = (layout_moe.experts + self.redundant_experts) / self.gpus
+        one = memory.expert_parameters(llm)
+        computed = tokens * layout_moe.top_k * busiest
+        used = min(held, moe.distinct_experts(experts=held, top_k=min(held, 1.0), tokens=computed))
+        read_s = self.read_s("experts", used * one)
+        arithmetic_s = self.arithmetic_s("experts", one, computed, share=share) / sms
+        element_bytes = computed * (4 * llm.hidden + 5 * layout_moe.expert_width)
+        blended: float = (read_s**3 + arithmetic_s**3) ** (1 / 3)
+        return (
+            blended
+            + self.element_wise_s(element_bytes)
+            + self.element_wise_s(tokens * 10 * llm.hidden)
+            + self.reach.experts_launch_s
+        )
+
+    def attention_bytes(self) -> float:
+        """Element-wise traffic of one token in one attention: norms, rotary, assembling heads, quantisation."""
+        llm = self.llm
+        value = llm.mla.v_dim if llm.mla else llm.v_dim or llm.head_dim
+        heads = (
+            llm.heads * (4 * llm.head_dim + 2 * value) if llm.mla else (2 * llm.heads + 4 * llm.kv_heads) * llm.head_dim
+        )
+        return BF16_BYTES * (5 * llm.hidden + heads)
+
+    def element_wise_s(self, amount_bytes: float) -> float:
+        return amount_bytes / (self.reach.element_wise * self.gpu.figure("memory_bytes_per_s"))
+
+    def dense_mlp_s(self, tokens: float) -> float:
+        layers = dense_layers(self.llm)
+        if not layers:
+            return 0.0
+        return self.gemm_s("dense_mlp", memory.parameters(self.llm)["dense_mlp"] / layers / self.rank_gpus, tokens)
+
+    def head_s(self, tokens: float) -> float:
+        return self.gemm_s("head", self.llm.vocab * self.llm.hidden / self.rank_gpus, tokens)
+
+    def rank_reduce_s(self, tokens: float) -> float:
+        """One all-reduce behind the output projection inside a rank of several GPUs."""
+        if self.rank_gpus == 1:
+            return 0.0
+        payload = tokens * self.llm.hidden * BF16_BYTES
+        sent = collectives.all_reduce_bytes(payload_bytes=payload, ranks=self.rank_gpus)
+        rate = collectives.scope_bytes_per_s(self.gpu, ranks=self.rank_gpus, gpus_per_node=self.gpus_per_node)
+        return sent / rate
+
+    def core_decode_s(self, sequences: float, context_tokens: float, tokens_per_sequence: float) -> float:
+        """Core attention of one layer, bound by the cache or by arithmetic."""
+        llm, r = self.llm, self.reach
+        layers = max(1, attention.attention_layers(llm))
+        cached = attention.request_kv_bytes(
+            llm, tokens=context_tokens, dtype_bytes=self.kv_dtype_bytes, tensor_parallel=self.rank_gpus
+        )
+        read_s = sequences * cached / layers / (r.cache_read * self.gpu.figure("memory_bytes_per_s"))
+        flops = attention.decode_flops_per_token(llm, context_tokens=context_tokens) * tokens_per_sequence
+        peak = r.core_decode * peak_flops_per_s(self.gpu, compute="bf16")
+        return max(read_s, sequences * flops / layers / self.rank_gpus / peak)
+
+    def touched(self) -> tuple[tuple[str, float], ...]:
+        """Parameters that one token uses in one layer."""
+        return (
+            ("attention", sum(self.attention_parameters())),
+            ("experts", memory.shared_expert_parameters(self.llm) + self.top_k * memory.expert_parameters(self.llm)),
+        )
