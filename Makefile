@@ -27,8 +27,8 @@ schema: ## Write the OpenAPI document to build/schema.yaml
 bench: ## Measure the simulators and estimates; writes build/benchmarks.json
 	@$(BOOTSTRAP) dev -- -m tests.benchmarks
 
-validate: ## Compare with published figures; writes build/validation.json
-	@$(BOOTSTRAP) dev -- -m tests.validation
+validate: ## Compare with what others measured; writes the rows, docs/methods/validation.md, build/validation.json (ARGS="--only tpot", "--check")
+	@$(BOOTSTRAP) dev -- -m tests.validation $(ARGS)
 
 lock: ## Lock the requirements again, with hashes
 	@$(BOOTSTRAP) dev -- -m tests.lock

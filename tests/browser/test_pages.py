@@ -27,6 +27,8 @@ PAGES = (
     "/methods/llm_serving/",
     "/api-guide/",
     "/validation/",
+    "/validation/?quantity=estimate_against_simulation&colour=gpu",
+    "/validation/?quantity=parameters&family=Qwen&sort=id",
     "/account/",
     "/search/?q=deepseek",
 )

@@ -23,6 +23,7 @@ from planner.designs.services import InvalidField, StaleWrite
 from planner.web import share_links, workload_source
 from planner.web.editing import Draft, Origin, change_of, draft_of, draft_read, entry_exists, origin_of
 from planner.web.security import TeamRequest, member_required
+from planner.web.trust_links import place_of
 
 
 @require_safe
@@ -90,6 +91,7 @@ def page(
 def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
     """Everything the editor's templates show."""
     origin, saved = draft.origin, draft.origin.design
+    view = _view(draft)
     return {
         "draft": draft,
         "form": draft.form,
@@ -97,7 +99,8 @@ def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
         "design": saved,
         "example": None if saved else origin.example,
         "name": saved.name if saved else (origin.example.name if origin.example else _("New design")),
-        "view": _view(draft),
+        "view": view,
+        "place": place_of(view),
         "since": draft.since,
         "editable": allows(request.role, "editor"),
         "sources": workload_source.sources(origin.kind, team=request.team),

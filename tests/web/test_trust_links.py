@@ -1,0 +1,63 @@
+"""A calibrated figure leads to what such figures were worth on its GPU and engine; an exact one leads nowhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from planner import kinds
+from planner.catalog import validation
+from planner.web import trust_links
+from tests.web.validated import stored_of, tpot_rows
+
+PLACE = {"gpu": "h100-sxm", "engine": "vllm"}
+
+
+@pytest.fixture(autouse=True)
+def stored(monkeypatch):
+    found = stored_of(*tpot_rows(3))
+    monkeypatch.setattr(trust_links, "stored", lambda: found)
+    monkeypatch.setattr(validation, "stored", lambda: found)
+
+
+def view(*fields, **spec):
+    return {"spec": spec, "inputs": {"groups": [{"fields": [dict(field) for field in fields]}]}}
+
+
+def test_the_place_is_named_as_the_rows_name_it():
+    gpu = {"catalog": "gpus", "value": "H100-SXM"}
+    second = {"catalog": "gpus", "value": "h200-sxm"}
+    assert trust_links.place_of(view(gpu, second, {"catalog": "", "value": 3}, engine="vllm")) == PLACE
+    assert trust_links.place_of(view({"catalog": "gpus", "value": "our own"})) == {"gpu": "our own"}
+    assert trust_links.place_of(view({"catalog": "engines", "value": None})) == {}
+    assert trust_links.place_of(None) == {}
+
+
+@pytest.mark.parametrize("basis", ["measured", "calibrated", "extrapolated"])
+def test_figures_that_carry_an_error_lead_to_it(basis):
+    where = trust_links.address("tpot_p50_s", basis=basis, place=PLACE)
+    assert where == "/validation/?quantity=tpot&gpu=h100-sxm&engine=vllm#detail"
+
+
+def test_what_has_no_error_or_is_not_compared_leads_nowhere():
+    assert trust_links.address("nodes", basis="exact", place=PLACE) == ""
+    assert trust_links.address("tpot_p50_s", basis="calibrated", place={"engine": "vllm"}) == ""
+    assert trust_links.address("ttft_p99_s", basis="calibrated", place=PLACE) == ""
+
+
+@pytest.mark.django_db
+def test_the_metrics_of_a_design_link_and_the_link_opens(signed_in, monkeypatch):
+    monkeypatch.undo()
+    found = stored_of(*tpot_rows(3))
+    monkeypatch.setattr(trust_links, "stored", lambda: found)
+    monkeypatch.setattr(validation, "stored", lambda: found)
+    client = signed_in("vera")
+    links = {
+        link
+        for slug in kinds.all_kinds()
+        for link in re.findall(r'href="(/validation/\?[^"]+)"', client.get(f"/designs/new/{slug}/").content.decode())
+    }
+    assert links
+    for link in links:
+        assert client.get(link.replace("&amp;", "&").partition("#")[0]).status_code == 200
