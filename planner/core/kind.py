@@ -84,6 +84,21 @@ def text(default: Any, *, label: str, group: str, help: str = "", empty: str = "
     return _field(default, label=label, group=group, help=help, extra=extra, max_length=200)
 
 
+def long_text(
+    default: Any,
+    *,
+    label: str,
+    group: str,
+    help: str = "",
+    empty: str = "",
+    limit: int = 200_000,
+    advanced: bool = False,
+) -> Any:
+    """A text of several lines, a log say, of at most ``limit`` characters."""
+    extra = {"empty": empty, "advanced": advanced or None, "lines": True}
+    return _field(default, label=label, group=group, help=help, extra=extra, max_length=limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """Clarify: a question whose answer would change the design.

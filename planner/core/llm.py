@@ -153,6 +153,8 @@ class Llm:
     """Biases, norms of queries and keys, sinks and the like, over all layers."""
     vision_params: int = 0
     """Vision tower with its projector."""
+    rotary_positions: int = 0
+    """Positions of the rotary tables together where they are not those of the context; 0: the context's."""
     part_formats: tuple[tuple[str, str, float], ...] = ()
     """(part, number format, share) of the published checkpoint; empty: as `planner.formulas.memory` assumes."""
     quant_bits: float = 0.0

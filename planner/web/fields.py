@@ -18,7 +18,8 @@ from pydantic.fields import FieldInfo
 from planner.core import quantities
 from planner.core.kind import DesignKind
 
-Control = Literal["number", "numbers", "choice", "entry", "text", "json"]
+Control = Literal["number", "numbers", "choice", "entry", "text", "lines", "json"]
+LONGEST_TYPED = 4000
 PLAIN_FROM, PLAIN_TO = 1e-6, 1e15
 """Numbers between are written out; the rest with an exponent."""
 SEGMENTS = 3
@@ -45,6 +46,8 @@ class Field:
     text: str = ""
     error: str = ""
     changed: bool = False
+    limit: int = LONGEST_TYPED
+    """The most characters that may be typed."""
 
     @property
     def unit_text(self) -> str:
@@ -60,7 +63,7 @@ class Field:
     def wide(self) -> bool:
         long = self.control == "choice" and max(map(len, self._words())) > 16
         told = self.control == "number" and len(self.placeholder) > 9
-        return self.control == "entry" or self.segments or long or told
+        return self.control in ("entry", "lines") or self.segments or long or told
 
     def _words(self) -> list[str]:
         return [words for _key, words in self.choices] or [""]
@@ -93,7 +96,13 @@ def _field(name: str, info: FieldInfo) -> Field:
         advanced=bool(meta.get("advanced")),
         table=str(meta.get("catalog", "")),
         choices=choices,
+        limit=_limit(info) if control == "lines" else LONGEST_TYPED,
     )
+
+
+def _limit(info: FieldInfo) -> int:
+    """The length a text of several lines may have, as its spec says."""
+    return next((int(each.max_length) for each in info.metadata if hasattr(each, "max_length")), LONGEST_TYPED)
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
@@ -113,7 +122,9 @@ def _control(inner: Any, *, meta: Mapping[str, Any]) -> Control:
         return "number"
     if get_origin(inner) in (list, tuple) and set(get_args(inner)) - {Ellipsis} <= {int, float}:
         return "numbers"
-    return "text" if inner is str else "json"
+    if inner is str:
+        return "lines" if meta.get("lines") else "text"
+    return "json"
 
 
 def _choices(inner: Any, *, meta: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -230,6 +241,8 @@ def summary(fields: Sequence[Field]) -> str:
 def _short(field: Field) -> str:
     if not field.text:
         return ""
+    if field.control == "lines":
+        return _("given")
     if field.choices:
         return dict(field.choices).get(field.text, field.text)
     unit = field.unit_text

@@ -19,7 +19,6 @@ from planner.core.kind import DesignKind
 from planner.designs.estimation import parse_spec
 from planner.web.fields import Field, NotRead, bounds_text, fields_of, filled, read, summary
 
-LONGEST_TYPED = 4000
 _TABLES = ("gpus", "llms", "engines", "links", "prices")
 
 
@@ -98,11 +97,12 @@ def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, A
     catalog = catalogs.catalog(team)
     for blank in fields_of(kind):
         typed = data.get(blank.name)
+        typed = typed if typed is None else typed.replace("\r\n", "\n")
         if typed is None:
             spec[blank.name] = base.get(blank.name)
             fields.append(filled(blank, value=spec[blank.name]))
             continue
-        control, error = replace(blank, text=typed[:LONGEST_TYPED]), ""
+        control, error = replace(blank, text=typed[: blank.limit + 1]), ""
         try:
             spec[blank.name] = _meant(control, base=base)
             _look_up(control, catalog=catalog)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.kinds.engine_instance.plan import ENGINE_WORDS
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
+from planner.kinds.engine_instance.spec_engine import ENGINES
 
 
 def architecture(spec: EngineInstanceSpec, result: Result) -> Diagram:
@@ -15,7 +15,7 @@ def architecture(spec: EngineInstanceSpec, result: Result) -> Diagram:
     drawn = min(copies, 3)
     boxes = [
         Box("clients", "Clients", _client_lines(spec, result), rank=0, lane=(drawn - 1) // 2, form="source"),
-        Box("engine", ENGINE_WORDS[spec.engine], _engine_lines(result), rank=1, lane=(drawn - 1) // 2),
+        Box("engine", ENGINES[spec.engine], _engine_lines(result), rank=1, lane=(drawn - 1) // 2),
     ]
     flows = [Flow("clients", "engine", _rate_label(result), both_ways=False)]
     for copy in range(drawn):
@@ -33,7 +33,7 @@ def architecture(spec: EngineInstanceSpec, result: Result) -> Diagram:
         title=f"One replica on {show(gpus, 'GPUs')}{more}",
         boxes=tuple(boxes),
         flows=tuple(flows),
-        summary=f"Clients send requests to {ENGINE_WORDS[spec.engine]}, which runs "
+        summary=f"Clients send requests to {ENGINES[spec.engine]}, which runs "
         f"{'one group' if copies == 1 else f'{copies} groups'} of {show(ranks * stages, 'GPUs')}, "
         f"{'with a KV pool' if copies == 1 else 'each with its own KV pool'}.",
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.core.catalog import Catalog
+from planner.core.catalog import Catalog, MissingFigure
 from planner.core.latency import KernelsUnavailable
 from planner.core.quantities import show
 from planner.core.result import Answer, Basis, Column, LazySeries, Metric, Result, Series, order_findings
 from planner.formulas import serving
+from planner.kinds.engine_instance import certainty, load, search, sources
 from planner.kinds.engine_instance import findings as notes
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import load, search, sources
+from planner.kinds.engine_instance.measured import Calibration, plan_of
+from planner.kinds.engine_instance.memory_metrics import memory_metrics
 from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
-from planner.kinds.engine_instance.plan import Plan, resolve
+from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
 _TTFT = ("ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s")
@@ -26,25 +28,29 @@ _LOAD = (*_TTFT, *_TPOT, "concurrency", "running_requests", *_RATES, *_COSTS)
 def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
     """The whole answer for one replica.
 
-    Raises `UnknownEntry` and `MissingFigure`; a replica that does not start is an answer with error findings.
+    Raises `UnknownEntry`. A replica that does not start is an answer with error findings; where a figure of the GPU is
+    missing, memory is answered and latency is not.
     """
-    plan = resolve(spec, catalog)
+    plan, known = plan_of(spec, catalog)
     fitted = fits.fit(plan)
-    metrics = _memory_metrics(plan, fitted)
-    point, ready, refused = None, None, None
+    bounds = fits.bounds(plan, fitted)
+    metrics = memory_metrics(plan, fitted, bounds, known)
+    point, ready, refused, missing = None, None, None, None
     if fitted.starts and notes.request_fits(plan, fitted):
         try:
             ready, point = _loaded(plan, fitted, catalog)
         except KernelsUnavailable as problem:
             refused = problem
+        except MissingFigure as problem:
+            missing = problem
     metrics |= _load_metrics(plan, point, ready)
-    found = notes.findings(plan, fitted, ready, point, catalog)
+    found = [*certainty.findings(plan, fitted, bounds, known), *notes.findings(plan, fitted, ready, point, catalog)]
     return Result(
         metrics={name: metrics[name] for name in BY_NAME},
-        answer=_answer(plan, metrics, fitted, point, refused=refused),
-        findings=order_findings([*sources.refusal(refused), *found]),
+        answer=_answer(plan, metrics, fitted, point, refused=refused or missing),
+        findings=order_findings([*sources.refusal(refused), *certainty.missing(missing), *found]),
         series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog)),
-        provenance=_provenance(plan, catalog) | sources.provenance(ready),
+        provenance=_provenance(plan, catalog, known) | sources.provenance(ready),
     )
 
 
@@ -62,46 +68,6 @@ def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, cata
     if fitted.starts and notes.request_fits(plan, fitted):
         series |= sources.side_by_side(plan, catalog, capacity=fits.capacity(plan, fitted))
     return series
-
-
-def _memory_metrics(plan: Plan, fitted: fits.Fit) -> dict[str, Metric]:
-    terms, pool = fitted.tight.terms, fitted.tight.pool
-    basis: Basis = "calibrated" if plan.settings["memory_fraction_of"] != "free_after_peak" else "extrapolated"
-    has_pool = terms.kv_pool > 0
-    tokens = fits.pool_tokens(plan, fitted)
-    found = {
-        "fits": Metric(BY_NAME["fits"], float(fitted.starts)),
-        "gpus": Metric(BY_NAME["gpus"], float(plan.layout.gpus)),
-        "smallest_gpus": _plain("smallest_gpus", search.smallest(plan)),
-        "budget_bytes": Metric(BY_NAME["budget_bytes"], terms.budget, working=_budget_working(plan, terms.budget)),
-        "weights_bytes": Metric(BY_NAME["weights_bytes"], terms.weights),
-        "kv_bytes_per_token": Metric(BY_NAME["kv_bytes_per_token"], fitted.kv_bytes_per_token),
-    }
-    for name in ("activation", "graph", "context", "other"):
-        found[f"{name}_bytes"] = Metric(BY_NAME[f"{name}_bytes"], getattr(terms, name), basis=basis)
-    found["kv_pool_bytes"] = Metric(
-        BY_NAME["kv_pool_bytes"],
-        terms.kv_pool if has_pool else None,
-        low=max(terms.kv_pool - terms.band, 0.0) if has_pool else None,
-        high=terms.kv_pool + terms.band if has_pool else None,
-        basis=basis,
-    )
-    spread = min(terms.band / terms.kv_pool, 1.0) if has_pool else 0.0
-    sized = {
-        "kv_pool_tokens": float(tokens),
-        "kv_blocks": float(pool.blocks),
-        "max_concurrency": pool.requests(plan.max_model_len),
-    }
-    for name, value in sized.items():
-        found[name] = _band(name, value if has_pool else None, down=1 - spread, up=1 + spread, basis=basis)
-    found["longest_request_tokens"] = _plain("longest_request_tokens", fitted.longest_request or None, basis=basis)
-    return found
-
-
-def _budget_working(plan: Plan, budget: float) -> str:
-    if plan.settings["memory_fraction_of"] != "visible":
-        return f"all of {show(plan.visible_bytes, 'bytes')} visible"
-    return f"{budget / plan.visible_bytes:.2f} · {show(plan.visible_bytes, 'bytes')} visible"
 
 
 def _plain(name: str, value: float | None, basis: Basis = "exact") -> Metric:
@@ -193,16 +159,25 @@ def _answer(
     fitted: fits.Fit,
     point: serving.Point | None,
     *,
-    refused: KernelsUnavailable | None,
+    refused: KernelsUnavailable | MissingFigure | None,
 ) -> Answer:
-    priced = plan.price_usd_per_h is not None
+    priced, missing = plan.price_usd_per_h is not None, isinstance(refused, MissingFigure)
     facts = ("fits", "kv_pool_tokens", "max_concurrency", "ttft_p99_s", "tpot_p99_s", "output_tokens_per_s_per_gpu")
     return Answer(
-        metric="cost_usd_per_m_output_tokens" if priced else "output_tokens_per_s",
-        sentence=notes.sentence(plan, metrics, fitted, point, refused=refused is not None),
+        metric="kv_pool_tokens" if missing else ("cost_usd_per_m_output_tokens" if priced else "output_tokens_per_s"),
+        sentence=notes.sentence(plan, metrics, fitted, point, refused=_refusal(refused)),
         note=f"at {_load_words(plan)}, {_basis_words(plan)}",
         facts=facts,
     )
+
+
+def _refusal(refused: KernelsUnavailable | MissingFigure | None) -> str:
+    """Why there are no times, as the end of a sentence; "" when there are."""
+    if refused is None:
+        return ""
+    if isinstance(refused, MissingFigure):
+        return f"the catalog cannot say: it has no {refused.figure} of {refused.slug}"
+    return "the measured kernels asked for cannot say"
 
 
 def _load_words(plan: Plan) -> str:
@@ -217,14 +192,14 @@ def _basis_words(plan: Plan) -> str:
     return "calibrated on this LLM, GPU and engine" if plan.trust.calibrated else "extrapolated from other replicas"
 
 
-def _provenance(plan: Plan, catalog: Catalog) -> dict[str, Any]:
+def _provenance(plan: Plan, catalog: Catalog, known: Calibration | None) -> dict[str, Any]:
     table = catalog.calibration("roofline")
     return {
         "catalog": catalog.digest,
         "catalog_as_of": catalog.as_of,
         "llm": plan.llm.source,
         "calibration": f"{table['source']}, {table['as_of']}",
-        "memory": plan.memory_rules["source"],
+        "memory": plan.memory_rules["source"] if known is None else "the start-up log given",
         "price": plan.price_source if plan.spec.gpu_price_usd_per_h is None else "given",
         "weight_format": plan.weight_dtype,
         "defaults": dict(plan.assumed),

@@ -51,9 +51,9 @@ def sentence(
     fitted: fits.Fit,
     point: serving.Point | None,
     *,
-    refused: bool = False,
+    refused: str = "",
 ) -> str:
-    """The answer in one or two sentences. ``refused``: the source of step times asked for has none for this."""
+    """The answer in one or two sentences. ``refused`` says why there are no times."""
     if not fitted.starts:
         return f"**It does not start.** {_reason(plan, fitted)}"
     terms = fitted.tight.terms
@@ -64,7 +64,7 @@ def sentence(
     if not request_fits(plan, fitted):
         return f"{room} A request of {_request_tokens(plan):,} tokens is too long for it."
     if refused:
-        return f"{room} How fast it is, the measured kernels asked for cannot say."
+        return f"{room} How fast it is, {refused}."
     if point is None:
         return f"{room} Requests come faster than it can serve them."
     speed = "" if point.tpot_s is None else f" at {show(point.tpot_s, 's')} a token each"
@@ -87,6 +87,12 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
             return (
                 f"{plan.engine_name} wants room for one request of {plan.max_model_len:,} tokens; "
                 f"the pool of {show(terms.kv_pool, 'bytes')} holds {fitted.longest_request:,}."
+            )
+        case "load_peak_does_not_fit":
+            stored = (plan.spec.checkpoint_dtype or plan.weight_dtype).upper()
+            return (
+                f"Files in {stored} converted to {plan.weight_dtype.upper()} while they load take "
+                f"{show(fitted.load_peak, 'bytes')} on a GPU that shows {show(plan.visible_bytes, 'bytes')}."
             )
         case "no_room_for_cache":
             return f"The {show(terms.kv_pool, 'bytes')} left for the KV cache do not hold one request."

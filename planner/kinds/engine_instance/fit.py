@@ -1,15 +1,19 @@
-"""Whether the replica starts: memory of the tightest rank, its KV pool, and the smallest replica that would do."""
+"""Whether the replica starts: memory of the tightest rank, its KV pool, and how sure that is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.formulas import attention, engine_memory, memory, moe, paging, roofline
+from planner.formulas import attention, engine_memory, paging
+from planner.formulas.memory_terms import Terms
+from planner.formulas.stages import Mix, stage_mixes
+from planner.kinds.engine_instance import rank
 from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.pools import pool_of
 
-_ADAPTER_RANK = 16
 _KV_LENGTH_SHARE = 0.75
 """Share of the output that a running request holds on average when places run out: the calibrated form of the cap."""
+_MEMORY_PROBLEMS = ("weights_do_not_fit", "no_room_for_cache", "longest_request_does_not_fit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +21,13 @@ class Stage:
     """A rank of one pipeline stage."""
 
     index: int
-    layers: int
-    terms: engine_memory.Terms
+    mix: Mix
+    terms: Terms
     pool: paging.Pool
+
+    @property
+    def layers(self) -> int:
+        return self.mix.layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,8 @@ class Fit:
     tight: Stage
     kv_bytes_per_token: float
     longest_request: int
+    load_peak: float
+    """Most that a rank holds while it loads the weights [bytes]."""
     problem: str
     """Code of the reason why the engine does not start; "" when it does."""
 
@@ -38,26 +48,77 @@ class Fit:
         return not self.problem
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The pool at the low and the high end of its range, and whether the engine starts there."""
+
+    low: paging.Pool
+    high: paging.Pool
+    starts_low: bool
+    starts_high: bool
+
+    @property
+    def too_close(self) -> bool:
+        return self.starts_low != self.starts_high
+
+
 def fit(plan: Plan) -> Fit:
     """Memory of every stage, and whether the engine starts."""
-    weights = _stage_weights(plan)
-    layers = memory.stage_layers(plan.llm, pipeline_parallel=plan.layout.pipeline_parallel)
-    stages = tuple(
-        _stage(plan, index=index, layers=count, weights_bytes=size)
-        for index, (count, size) in enumerate(zip(layers, weights, strict=True))
-    )
-    tight = min(stages, key=lambda stage: stage.pool.requests(plan.max_model_len))
-    longest = tight.pool.longest_request(limit=max(plan.llm.max_context_tokens, plan.max_model_len))
+    stages = tuple(_stages(plan))
+    tight = min(stages, key=lambda stage: (stage.pool.requests(plan.max_model_len), stage.terms.kv_pool))
+    longest = _longest(plan, tight.pool)
+    load_peak = rank.load_peak_bytes(plan)
     return Fit(
         stages=stages,
         tight=tight,
-        kv_bytes_per_token=_kv_bytes_per_token(plan, share=max(layers) / plan.llm.layers),
+        kv_bytes_per_token=_kv_bytes_per_token(plan, stages),
         longest_request=longest,
-        problem=_problem(plan, tight=tight, longest=longest),
+        load_peak=load_peak,
+        problem=_problem(plan, pool_bytes=tight.terms.kv_pool, longest=longest, load_peak=load_peak),
     )
 
 
-def _problem(plan: Plan, *, tight: Stage, longest: int) -> str:
+def bounds(plan: Plan, fitted: Fit) -> Bounds:
+    """What the range of the pool means for blocks and for the verdict."""
+    terms, mix = fitted.tight.terms, fitted.tight.mix
+    pools = [_stage_pool(plan, pool_bytes=size, mix=mix, index=fitted.tight.index) for size in _ends(terms)]
+    starts = [
+        not _problem(plan, pool_bytes=size, longest=_longest(plan, pool), load_peak=fitted.load_peak)
+        for size, pool in zip(_ends(terms), pools, strict=True)
+    ]
+    return Bounds(low=pools[0], high=pools[1], starts_low=starts[0], starts_high=starts[1])
+
+
+def _ends(terms: Terms) -> tuple[float, float]:
+    return terms.pool_low, terms.pool_high
+
+
+def _stages(plan: Plan) -> list[Stage]:
+    layout = plan.layout
+    weights = rank.stage_weights(plan)
+    mixes = stage_mixes(plan.llm, pipeline_parallel=layout.pipeline_parallel)
+    found = []
+    for index, (mix, size) in enumerate(zip(mixes, weights, strict=True)):
+        terms = engine_memory.engine_terms(
+            plan.settings,
+            rank=rank.of_stage(plan, weights_bytes=size),
+            memory_fraction=plan.spec.memory_fraction,
+            batched_tokens=plan.batched_tokens,
+            graph_sequences=plan.graph_sequences,
+        )
+        found.append(Stage(index, mix, terms, _stage_pool(plan, pool_bytes=terms.kv_pool, mix=mix, index=index)))
+    return found
+
+
+def _stage_pool(plan: Plan, *, pool_bytes: float, mix: Mix, index: int) -> paging.Pool:
+    return pool_of(plan, pool_bytes=pool_bytes, mix=mix, last=index == plan.layout.pipeline_parallel - 1)
+
+
+def _longest(plan: Plan, pool: paging.Pool) -> int:
+    return pool.longest_request(limit=max(plan.llm.max_context_tokens, plan.max_model_len))
+
+
+def _problem(plan: Plan, *, pool_bytes: float, longest: int, load_peak: float) -> str:
     layout = plan.layout
     if plan.llm.heads % layout.tensor_parallel:
         return "tensor_parallel_splits_heads"
@@ -67,12 +128,19 @@ def _problem(plan: Plan, *, tight: Stage, longest: int) -> str:
         return "expert_parallel_does_not_divide"
     if layout.tensor_parallel % layout.context_parallel:
         return "context_parallel_does_not_divide"
-    if tight.terms.kv_pool <= 0:
+    if pool_bytes <= 0:
         return "weights_do_not_fit"
+    if load_peak > plan.visible_bytes:
+        return "load_peak_does_not_fit"
     if longest < 1:
         return "no_room_for_cache"
     needed = plan.max_model_len if _must_hold_longest(plan) else 1
     return "longest_request_does_not_fit" if longest < needed else ""
+
+
+def is_of_memory(fitted: Fit) -> bool:
+    """Whether a replica that does not start would with a larger pool: what a range can change."""
+    return not fitted.problem or fitted.problem in _MEMORY_PROBLEMS
 
 
 def _must_hold_longest(plan: Plan) -> bool:
@@ -80,132 +148,25 @@ def _must_hold_longest(plan: Plan) -> bool:
     return plan.spec.engine == "vllm"
 
 
-def _stage_weights(plan: Plan) -> tuple[float, ...]:
-    layout, spec = plan.layout, plan.spec
-    sizes = memory.stage_weight_bytes(
-        plan.llm,
-        dtype=plan.weight_dtype,
-        tensor_parallel=layout.tensor_parallel,
-        pipeline_parallel=min(layout.pipeline_parallel, plan.llm.layers),
-        data_parallel_attention=layout.data_parallel,
-        redundant_experts=layout.redundant_experts,
-        expert_padding=memory.expert_padding(plan.llm) if _is_padded(plan) else 1.0,
-    )
-    sizes += (0.0,) * (layout.pipeline_parallel - len(sizes))
-    if spec.checkpoint_bytes is None:
-        return sizes
-    scale = spec.checkpoint_bytes / memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
-    return tuple(size * scale for size in sizes)
-
-
-def _is_padded(plan: Plan) -> bool:
-    """MXFP4 experts computed in 16 bits are stored in the tiles of that kernel."""
-    return roofline.precision(plan.gpu, weight_dtype=plan.weight_dtype) == "mxfp4"
-
-
-def _stage(plan: Plan, *, index: int, layers: int, weights_bytes: float) -> Stage:
-    layout = plan.layout
-    rank = engine_memory.Rank(
-        visible_bytes=plan.visible_bytes,
-        weights_bytes=weights_bytes,
-        activation_bytes=_activation(plan),
-        extra_bytes=_extra(plan),
-        tensor_parallel=layout.tensor_parallel,
-        pipeline_parallel=layout.pipeline_parallel,
-        data_parallel=layout.data_parallel,
-        graph_capture=plan.graph_capture,
-    )
-    terms = engine_memory.engine_terms(
-        plan.settings,
-        rank=rank,
-        common=plan.memory_rules,
-        memory_fraction=plan.spec.memory_fraction,
-        batched_tokens=plan.batched_tokens,
-        graph_sequences=plan.graph_sequences,
-    )
-    return Stage(index=index, layers=layers, terms=terms, pool=_pool(plan, pool_bytes=terms.kv_pool, layers=layers))
-
-
-def _activation(plan: Plan) -> float:
-    llm, common = plan.llm, plan.memory_rules["activation"]
-    dense = llm.intermediate if moe.expert_layers(llm) < llm.layers else 0
-    shared = memory.shared_expert_parameters(llm) / (3 * llm.hidden)
-    return engine_memory.activation_bytes(
-        llm,
-        batched_tokens=plan.batched_tokens,
-        sequences=plan.max_num_seqs,
-        tensor_parallel=plan.layout.tensor_parallel,
-        hidden_factor=plan.settings.get("activation_hidden_factor", common["hidden_factor"]),
-        logit_bytes=plan.settings.get("logit_bytes", common["logit_bytes"]),
-        mlp_width=max(dense, shared),
-    )
-
-
-def _extra(plan: Plan) -> float:
-    """Adapter slots and the draft layer, each spread over the tensor-parallel ranks."""
-    llm, ranks = plan.llm, plan.layout.tensor_parallel
-    widths = 2 * (llm.hidden + llm.heads * llm.head_dim) + 2 * (llm.hidden + llm.kv_heads * llm.head_dim)
-    widths += 3 * (llm.hidden + llm.intermediate)
-    adapters = plan.spec.adapters * 2.0 * _ADAPTER_RANK * widths * llm.layers / plan.layout.pipeline_parallel
-    draft = 0.0
-    if plan.spec.draft:
-        one = memory.attention_layer_parameters(llm) + 3.0 * llm.hidden * llm.intermediate
-        own = memory.parameters(llm)["mtp"]
-        width = memory.part_bytes_per_parameter(
-            llm, part="experts" if llm.moe else "attention", dtype=plan.weight_dtype
-        )
-        draft = own * width / plan.layout.data_parallel if own else 2.0 * one
-    return (adapters + draft) / ranks
-
-
-def _pool(plan: Plan, *, pool_bytes: float, layers: int) -> paging.Pool:
-    llm, layout = plan.llm, plan.layout
-    share = (layers + (1 if plan.spec.draft else 0)) / llm.layers
-    layer_bytes = attention.layer_kv_bytes_per_token(
-        llm, dtype_bytes=plan.kv_dtype_bytes, tensor_parallel=layout.tensor_parallel
-    )
-    layer_bytes /= layout.context_parallel
-    if not plan.pages_by_kind:
-        token = layer_bytes * attention.attention_layers(llm) * share
-        return paging.uniform_pool(llm, pool_bytes=pool_bytes, block_size=plan.block_size, token_bytes=token)
-    state = attention.recurrent_state_bytes(llm, tensor_parallel=layout.tensor_parallel)
-    if plan.hybrid_cache == "two_pools":
-        return paging.two_pools(
-            llm,
-            pool_bytes=pool_bytes,
-            block_size=plan.block_size,
-            layer_token_bytes=layer_bytes * share,
-            state_bytes=state * share,
-            window_ratio=plan.settings["sliding_pool_ratio"],
-            state_ratio=plan.settings["state_pool_ratio"],
-        )
-    return paging.grouped_pool(
-        llm,
-        pool_bytes=pool_bytes,
-        block_size=plan.block_size,
-        layer_token_bytes=layer_bytes,
-        state_bytes=state,
-        in_flight_tokens=plan.batched_tokens,
-        stage_share=share,
-    )
-
-
-def _kv_bytes_per_token(plan: Plan, *, share: float) -> float:
+def _kv_bytes_per_token(plan: Plan, stages: tuple[Stage, ...]) -> float:
+    """On the stage that holds most growing layers; what an indexer keeps is told apart."""
+    by_kind = plan.pages_by_kind
     whole = attention.kv_bytes_per_token(
         plan.llm,
         dtype_bytes=plan.kv_dtype_bytes,
         tensor_parallel=plan.layout.tensor_parallel,
-        sliding_as_full=not plan.pages_by_kind,
+        sliding_as_full=not by_kind and plan.llm.compressed is None,
     )
+    growing = [stage.mix.full if by_kind else stage.mix.attention for stage in stages]
+    share = max(growing) / sum(growing) if sum(growing) else 1.0
     return whole * share / plan.layout.context_parallel
 
 
-def pool_tokens(plan: Plan, fitted: Fit) -> int:
-    """Tokens of the pool as the engine prints them: all blocks; of mixed layers what the longest requests hold."""
-    pool = fitted.tight.pool
-    if plan.pages_by_kind and plan.hybrid_cache != "two_pools":
-        return int(pool.requests(plan.max_model_len) * plan.max_model_len)
-    return pool.blocks * pool.block_size
+def pool_tokens(plan: Plan, pool: paging.Pool) -> int:
+    """Tokens of the pool as the engine and version print them."""
+    if plan.settings["printed_tokens"] == "requests":
+        return pool.tokens_by_requests(longest=plan.max_model_len)
+    return pool.tokens_by_blocks()
 
 
 def held_tokens(*, input_tokens: float, output_tokens: float) -> float:

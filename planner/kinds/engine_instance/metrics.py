@@ -51,6 +51,9 @@ METRICS = (
     ),
     _memory("budget_bytes", _("Budget"), _("What the engine divides; the terms sum to it. The tightest rank decides.")),
     _memory("weights_bytes", _("Weights")),
+    _memory(
+        "load_peak_bytes", _("While loading"), _("Not a term of the budget: the files' format and its conversion.")
+    ),
     _memory("activation_bytes", _("Activations")),
     _memory("graph_bytes", _("Graphs")),
     _memory("context_bytes", _("Buffers, context")),

@@ -8,10 +8,12 @@ from typing import Any
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import calibration, engine_memory, memory, roofline
+from planner.formulas.memory_terms import Measured, Spread
+from planner.kinds.engine_instance import sizes
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
+from planner.kinds.engine_instance.spec_engine import ENGINES
 
 DEFAULT_CONCURRENCY = 32.0
-ENGINE_WORDS = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Plan:
     memory_rules: Mapping[str, Any]
     coefficients: calibration.Coefficients
     trust: calibration.Trust
-    visible_bytes: float
+    visible: Spread
+    gpu_class: str
     weight_dtype: str
     kv_dtype: str
     kv_dtype_bytes: float
@@ -41,10 +44,18 @@ class Plan:
     price_usd_per_h: float | None
     price_source: str
     assumed: tuple[tuple[str, str], ...]
+    measured: Measured | None = None
+    weights_scale: float | None = None
+    """Of the weights counted: what a start-up log names over it."""
+    activation_scale: float | None = None
+
+    @property
+    def visible_bytes(self) -> float:
+        return self.visible.typical
 
     @property
     def engine_name(self) -> str:
-        return ENGINE_WORDS[self.spec.engine]
+        return ENGINES[self.spec.engine]
 
     @property
     def is_mixed(self) -> bool:
@@ -60,10 +71,10 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
     """Fill the blanks; raises `UnknownEntry` and `MissingFigure`."""
     llm, gpu, engine = catalog.llm(spec.llm), catalog.gpu(spec.gpu), catalog.engine(spec.engine)
     layout = _layout(spec, llm)
-    settings = engine_memory.version_row(engine.settings, version=spec.engine_version)
-    visible = gpu.figure("visible_memory_bytes") if gpu.has("visible_memory_bytes") else gpu.figure("memory_bytes")
-    sizes = engine_memory.gpu_row(settings, visible_bytes=visible, architecture=gpu.architecture)
     rules = catalog.calibration("engine_memory")
+    settings = sizes.settings_of(spec, engine.settings, gpu=gpu)
+    visible = sizes.visible_memory(spec, gpu, rules=rules)
+    by_gpu = engine_memory.gpu_row(settings, visible_bytes=visible.typical, architecture=gpu.architecture)
     table = catalog.calibration("roofline")
     taken = _Taken(spec)
     weight_dtype = memory.dtype_name(taken.of("weight_dtype", llm.native_dtype))
@@ -71,8 +82,10 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
     price = catalog.price(gpu.slug)
     taken.note("engine_version", f"{settings['version']} or newer")
     taken.layout(layout, mixture=llm.moe is not None)
-    sequences = sizes.get("max_num_seqs") or settings.get("max_num_seqs") or rules["unstated"]["sequences"]
-    graphs = sizes.get("graph_sequences_tp4" if layout.stage_gpus >= 4 else "graph_sequences", sequences)
+    sequences = sizes.sequences(settings, by_gpu=by_gpu, rules=rules)
+    graphs = by_gpu.get("graph_sequences_tp4" if layout.stage_gpus >= 4 else "graph_sequences", sequences)
+    longest = int(taken.of("max_model_len", llm.max_context_tokens))
+    step = sizes.step_tokens(settings, llm=llm, max_model_len=longest, by_gpu=by_gpu)
     concurrency = DEFAULT_CONCURRENCY
     if spec.rate_rps is None:
         concurrency = float(taken.of("concurrency", DEFAULT_CONCURRENCY))
@@ -85,13 +98,14 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
         memory_rules=rules,
         coefficients=calibration.coefficients(table, gpu=gpu, engine=engine.slug),
         trust=_trust(spec, catalog, llm=llm, gpu=gpu, precision=roofline.precision(gpu, weight_dtype=weight_dtype)),
-        visible_bytes=visible,
+        visible=visible,
+        gpu_class=sizes.gpu_class(gpu, rules=rules),
         weight_dtype=weight_dtype,
         kv_dtype=kv_dtype,
         kv_dtype_bytes=memory.kv_dtype_bytes(kv_dtype),
-        max_model_len=int(taken.of("max_model_len", llm.max_context_tokens)),
-        max_num_seqs=int(taken.of("max_num_seqs", int(sequences))),
-        batched_tokens=int(taken.of("max_num_batched_tokens", int(sizes["max_num_batched_tokens"]))),
+        max_model_len=longest,
+        max_num_seqs=int(taken.of("max_num_seqs", sequences)),
+        batched_tokens=int(taken.of("max_num_batched_tokens", step)),
         graph_sequences=int(graphs),
         block_size=int(taken.of("block_size", int(settings["block_size"]))),
         hybrid_cache=_hybrid(spec, settings),
@@ -121,6 +135,7 @@ def _layout(spec: EngineInstanceSpec, llm: Llm) -> roofline.Layout:
         pipeline_parallel=stages,
         expert_parallel=experts,
         context_parallel=spec.context_parallel or 1,
+        redundant_experts=spec.redundant_experts,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.formulas import memory, roofline, serving
 from planner.kinds.engine_instance import fit as fits
+from planner.kinds.engine_instance import sizes
 from planner.kinds.engine_instance.load import Operation
 from planner.kinds.engine_instance.plan import Plan
 
@@ -28,15 +29,27 @@ class Alternative:
 def smallest(plan: Plan, *, gpu: Gpu | None = None) -> int | None:
     """The fewest GPUs of a kind, by tensor parallelism alone, on which the engine starts; None when 64 do not do."""
     kind = gpu or plan.gpu
-    visible = kind.figure("visible_memory_bytes") if kind.has("visible_memory_bytes") else kind.figure("memory_bytes")
+    on_it = _on(plan, kind)
+    visible = on_it.visible_bytes
     weights = plan.spec.checkpoint_bytes or memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
     for ranks in _SIZES:
         if weights > visible * ranks or plan.llm.heads % ranks:
             continue
         layout = roofline.Layout(gpus=ranks, tensor_parallel=ranks)
-        if fits.fit(replace(plan, gpu=kind, visible_bytes=visible, layout=layout)).starts:
+        # What a log measured of the buffers holds for the layout it was taken on.
+        known = plan.measured if layout == plan.layout and kind is plan.gpu else None
+        if fits.fit(replace(on_it, layout=layout, measured=known)).starts:
             return ranks
     return None
+
+
+def _on(plan: Plan, gpu: Gpu) -> Plan:
+    """The plan on another kind of GPU, with the sizes it was given or took."""
+    if gpu is plan.gpu:
+        return plan
+    spec = plan.spec.model_copy(update={"visible_memory_bytes": None})
+    visible = sizes.visible_memory(spec, gpu, rules=plan.memory_rules)
+    return replace(plan, gpu=gpu, visible=visible, gpu_class=sizes.gpu_class(gpu, rules=plan.memory_rules))
 
 
 def cheapest(plan: Plan, catalog: Catalog) -> Alternative | None:

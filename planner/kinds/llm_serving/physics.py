@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.core.result import Basis
-from planner.formulas import attention, memory
+from planner.formulas import attention, memory, weights
 from planner.kinds.llm_serving.derived import Derived, derive
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.units import redundant_experts
@@ -199,7 +199,7 @@ def _placement(llm: Llm, *, unit_gpus: int, rank_gpus: int | None, spec: LlmServ
 
 def _memory(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, at: Placement) -> Memory:
     visible = gpu.figure("visible_memory_bytes" if gpu.has("visible_memory_bytes") else "memory_bytes")
-    weights = memory.rank_weight_bytes(
+    held = weights.rank_weight_bytes(
         llm,
         dtype=spec.weight_dtype,
         tensor_parallel=at.rank_gpus,
@@ -208,10 +208,10 @@ def _memory(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, at: Placement) -> Memor
     )
     if spec.mtp == "on" and llm.mtp_layers:
         draft_width = memory.part_bytes_per_parameter(llm, part="attention", dtype=spec.weight_dtype)
-        weights += memory.parameters(llm)["mtp"] * draft_width / at.unit_gpus
+        held += memory.parameters(llm)["mtp"] * draft_width / at.unit_gpus
     return Memory(
         visible_bytes=visible,
-        weights_bytes=weights,
+        weights_bytes=held,
         runtime_bytes=spec.runtime_bytes,
         outside_bytes=visible * (1 - spec.kv_memory_share),
     )
