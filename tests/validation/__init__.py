@@ -6,13 +6,18 @@ its sources stand in `SOURCES`.
 
 from __future__ import annotations
 
-from tests.validation import architecture, designs, second_opinion, simulation
+from tests.validation import architecture, designs, memory, second_opinion, simulation
 from tests.validation.rows import Source
 
 SOURCES: tuple[Source, ...] = (
     architecture.parameters,
     architecture.kv_bytes_per_token,
     designs.reference_designs,
+    memory.weights,
+    memory.pool_rules,
+    memory.configured,
+    memory.from_log,
+    memory.fit,
     second_opinion.second_opinion,
     simulation.estimate_against_simulation,
 )
