@@ -108,6 +108,9 @@ def test_without_kernels_the_fit_stays_and_no_other_source_steps_in(
     assert problem.reason in said.message
     assert said.change == {"latency_source": "roofline"}
     assert "cannot say" in result.answer.sentence
+    assert result.metrics["ttft_p99_s"].objective is None  # not known is not missed
+    drawn = KIND.architecture(KIND.spec.model_validate({"latency_source": "measured_kernels"}), result)
+    assert "speed not known" in next(box for box in drawn.boxes if box.name == "engine").lines
     assert list(KIND.charts(KIND.spec.model_validate({"latency_source": "measured_kernels"}), result))
     assert answer(catalog, **{**load, **said.change}).value("tpot_mean_s")
 
@@ -162,3 +165,11 @@ def test_figures_from_kernels_carry_the_spread_of_kernels() -> None:
 def test_a_source_nobody_knows_is_refused() -> None:
     with pytest.raises(ValueError, match="latency_source"):
         KIND.spec.model_validate({"latency_source": "guess"})
+
+
+def test_a_gpu_whose_roofline_lacks_a_figure_is_not_compared() -> None:
+    without = next(gpu.slug for gpu in files.load().gpus() if not gpu.has("bf16_flops_per_s"))
+    result = answer(Catalog(Tables()), gpu=without, max_model_len=4096, kv_dtype="fp8", weight_dtype="fp8")
+    assert result.value("kv_pool_tokens")
+    assert result.value("tpot_mean_s") is None
+    assert "latency_sources" not in dict(result.series)

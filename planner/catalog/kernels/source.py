@@ -17,8 +17,8 @@ from planner.catalog.kernels.formats import Formats, choices
 from planner.core.catalog import Gpu, Llm
 from planner.core.latency import KernelPass, KernelsUnavailable, KernelTimes, Ranks
 
-_KEPT_ENGINES = 24
-_KEPT_PASSES = 16384
+_KEPT_ENGINES = 64
+_KEPT_PASSES = 4096
 _PROBE = {"sequences": 4, "context_tokens": 1024}
 _MS = 1e-3
 _LONGEST_REASON = 240

@@ -48,7 +48,10 @@ def _client_lines(spec: EngineInstanceSpec, result: Result) -> tuple[str, ...]:
 def _engine_lines(result: Result) -> tuple[str, ...]:
     running, ttft = result.value("running_requests"), result.value("ttft_mean_s")
     if running is None:
-        return ("does not start",) if not result.value("fits") else ("no steady state",)
+        if not result.value("fits"):
+            return ("does not start",)
+        refused = any(each.severity == "error" and each.code.startswith("measured_kernels") for each in result.findings)
+        return ("speed not known" if refused else "no steady state",)
     return (f"{show(running)} running", f"TTFT {show(ttft, 's')}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.core.catalog import Catalog, MissingFigure
@@ -44,6 +46,8 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
         except MissingFigure as problem:
             missing = problem
     metrics |= _load_metrics(plan, point, ready)
+    if refused is None and missing is None:
+        metrics |= _judged(plan, metrics)
     found = [*certainty.findings(plan, fitted, bounds, known), *notes.findings(plan, fitted, ready, point, catalog)]
     return Result(
         metrics={name: metrics[name] for name in BY_NAME},
@@ -95,13 +99,15 @@ def _load_metrics(plan: Plan, point: serving.Point | None, ready: load.Operation
         for name in (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), *_COSTS):
             found[name] = _plain(name, values[name])
     found["concurrency"] = _plain("concurrency", values["concurrency"], basis if plan.spec.rate_rps else "exact")
-    objectives = {"ttft_p99_s": plan.spec.ttft_p99_slo_s, "tpot_p99_s": plan.spec.tpot_slo_s}
-    for name, objective in objectives.items():
-        made = found[name]
-        found[name] = Metric(made.definition, made.value, made.low, made.high, made.basis, objective)
     bill = load.bill_usd_per_h(plan)
     found["cost_usd_per_h"] = Metric(BY_NAME["cost_usd_per_h"], bill, working=_bill_working(plan))
     return found
+
+
+def _judged(plan: Plan, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Latencies with their objectives; what no source says is neither met nor missed."""
+    objectives = {"ttft_p99_s": plan.spec.ttft_p99_slo_s, "tpot_p99_s": plan.spec.tpot_slo_s}
+    return {name: replace(metrics[name], objective=objective) for name, objective in objectives.items()}
 
 
 def _half_width(plan: Plan, name: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.core.catalog import Catalog
+from planner.core.catalog import Catalog, MissingFigure
 from planner.core.latency import KernelsUnavailable, Ranks
 from planner.core.quantities import show
 from planner.core.result import Column, Finding, Series
@@ -100,7 +100,7 @@ def side_by_side(plan: Plan, catalog: Catalog, *, capacity: float) -> dict[str, 
     try:
         both = [load.operation(plan, capacity=capacity, times=times(plan, catalog, source=name)) for name in SOURCES]
         return {"latency_sources": _at_design(plan, both), "latency_sources_curve": _curves(plan, both)}
-    except KernelsUnavailable:
+    except (KernelsUnavailable, MissingFigure):
         return {}
 
 
