@@ -38,6 +38,7 @@ class ValidationQuantity(Shape):
     quantity: str
     label: str
     against: str
+    theirs: str = Field(description="What the figure beside ours (`measured` in a row) is called.")
     conditions: list[ValidationCondition]
     slices: dict[str, ValidationErrors]
     rows_url: str

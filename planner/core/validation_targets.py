@@ -34,6 +34,8 @@ class Quantity:
     label: str
     against: str
     targets: tuple[Target, ...] = ()
+    theirs: str = _("measured")
+    """What the figure beside ours is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +61,26 @@ _TTFT = (
 )
 
 QUANTITIES: tuple[Quantity, ...] = (
-    Quantity("parameters", _("Parameters"), _("totals that the LLM’s makers publish"), (Target(within=((100, 1.0),)),)),
+    Quantity(
+        "parameters",
+        _("Parameters"),
+        _("totals that the LLM’s makers publish"),
+        (Target(within=((100, 1.0),)),),
+        theirs=_("published"),
+    ),
     Quantity(
         "kv_bytes_per_token",
         _("KV bytes per token"),
         _("arithmetic of the published architectures"),
         (Target(within=((100, EXACT),)),),
+        theirs=_("published"),
     ),
     Quantity(
         "reference_designs",
         _("Reference designs"),
         _("figures of the customer’s design notes"),
         (Target(within=((100, EXACT),)),),
+        theirs=_("in the notes"),
     ),
     Quantity(
         "memory_weights",
@@ -111,8 +121,14 @@ QUANTITIES: tuple[Quantity, ...] = (
         "second_opinion_step_time",
         _("Step time, a second opinion"),
         _("what another planner computes from measured kernels; not a measurement"),
+        theirs=_("other planner"),
     ),
-    Quantity("estimate_against_simulation", _("Estimate against simulation"), _("our own discrete-event simulation")),
+    Quantity(
+        "estimate_against_simulation",
+        _("Estimate against simulation"),
+        _("our own discrete-event simulation"),
+        theirs=_("simulated"),
+    ),
 )
 BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
 

@@ -13,15 +13,18 @@ from planner.catalog.validation import stored
 from planner.core.catalog import UnknownEntry
 
 BASES = ("measured", "calibrated", "extrapolated")
-QUANTITIES = (
-    ("ttft", "ttft"),
-    ("tpot", "tpot"),
-    ("output_tokens_per_s", "throughput"),
-    ("throughput", "throughput"),
-    ("kv_tokens", "memory_kv_tokens_configured"),
-)
-"""How the name of a metric begins, and the quantity that its errors are kept under."""
-USUAL = "tpot"
+MEMORY = "memory_kv_tokens_configured"
+QUANTITIES = {
+    "s": "tpot",
+    "bytes": MEMORY,
+    "tokens": MEMORY,
+    "blocks": MEMORY,
+    "tok": "throughput",
+    "req": "throughput",
+    "USD": "throughput",
+}
+"""What the errors of a figure are kept under, by the unit it begins with: rates and costs are those of throughput."""
+FIRST = "ttft"
 TABLES = {"gpus": "gpu", "engines": "engine"}
 
 
@@ -44,11 +47,11 @@ def _slug(table: str, name: str) -> str:
         return name
 
 
-def address(metric: str, *, basis: str, place: Mapping[str, str]) -> str:
+def address(metric: str, *, unit: str, basis: str, place: Mapping[str, str]) -> str:
     """Where the errors of a figure are shown; "" for one that has none, or that nobody has compared yet."""
     if basis not in BASES or "gpu" not in place:
         return ""
-    quantity = next((found for start, found in QUANTITIES if metric.startswith(start)), USUAL)
+    quantity = FIRST if metric.startswith(FIRST) else QUANTITIES.get(unit.partition("/")[0], "")
     if quantity not in stored().rows:
         return ""
     return f"{reverse('web:validation')}?{urlencode({'quantity': quantity, **place})}#detail"

@@ -22,8 +22,8 @@ CURVE_POINTS = 80
 COLOURS = ("engine", "gpu", "family", "group")
 
 
-def points_chart(rows: Sequence[Row], *, colour: str, names: Mapping[str, str]) -> Chart | None:
-    """Predicted over measured, log-log where the figures span more than a decade; None where there is none to draw."""
+def points_chart(rows: Sequence[Row], *, theirs: str, colour: str, names: Mapping[str, str]) -> Chart | None:
+    """Predicted over ``theirs``, log-log where the figures span more than a decade; None where there are none."""
     pairs = [row for row in rows if row.error is not None and row.unit != VERDICT]
     if not pairs:
         return None
@@ -36,14 +36,14 @@ def points_chart(rows: Sequence[Row], *, colour: str, names: Mapping[str, str]) 
     shown = _sampled(pairs)
     return Chart(
         name="predicted-measured",
-        title=_("Does what we predict agree with what was measured?"),
+        title=_("Does what we predict agree?"),
         subtitle=_points_words(len(pairs), len(shown)),
         form="scatter",
-        x=axis(_("measured")),
+        x=axis(theirs),
         y=axis(_("predicted")),
         traces=(_equality(figures), *_clouds(shown, colour=colour, names=names)),
-        summary=_("Predicted against measured figures of %(n)d rows; the table of rows below holds each.")
-        % {"n": len(pairs)},
+        summary=_("Predicted against %(theirs)s figures of %(n)d rows; the list of rows below holds each.")
+        % {"theirs": theirs, "n": len(pairs)},
     )
 
 

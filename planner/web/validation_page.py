@@ -118,13 +118,14 @@ def _detail(stored: Stored, question: Asked, _language: str) -> Mapping[str, Any
     colour = question.colour if question.colour in colours else next(iter(colours), question.colour)
     verdicts = _verdicts(rows)
     pictures = (
-        charts.points_chart(rows, colour=colour, names=names()),
+        charts.points_chart(rows, theirs=_(quantity.theirs), colour=colour, names=names()),
         charts.errors_chart(rows),
     )
     return {
         "quantity": quantity.name,
         "label": _(quantity.label),
         "against": _(quantity.against) if quantity.against else "",
+        "theirs": _(quantity.theirs),
         "rows": query.ordered(rows, question.sort),
         "found": {**figures(found), "compared": found.n, "largest": percent(found.largest)},
         "verdicts": verdicts,

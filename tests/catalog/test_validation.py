@@ -10,7 +10,8 @@ import pytest
 
 from planner.catalog import validation, validation_query
 from planner.core.validation import UNSEEN, Row
-from tests.validation import collect, report, store
+from tests.validation import collect, document, report, store
+from tests.validation.__main__ import DOCUMENT
 
 
 def row(id: str = "a", **more) -> Row:
@@ -106,6 +107,10 @@ def test_what_ships_is_readable_and_says_where_it_is_from() -> None:
         assert all(each.source for each in rows)
         assert all(each.reason for each in rows if each.status != "compared")
         assert all(each.error is not None for each in rows if each.status == "compared")
+
+
+def test_the_document_is_that_of_the_stored_rows() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document.text_of(validation.stored()), "run make validate"
 
 
 ROWS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,14 +37,31 @@ def test_the_place_is_named_as_the_rows_name_it():
 
 @pytest.mark.parametrize("basis", ["measured", "calibrated", "extrapolated"])
 def test_figures_that_carry_an_error_lead_to_it(basis):
-    where = trust_links.address("tpot_p50_s", basis=basis, place=PLACE)
+    where = trust_links.address("tpot_p50_s", unit="s", basis=basis, place=PLACE)
     assert where == "/validation/?quantity=tpot&gpu=h100-sxm&engine=vllm#detail"
 
 
+@pytest.mark.parametrize(
+    ("metric", "unit", "quantity"),
+    [
+        ("e2e_mean_s", "s", "tpot"),
+        ("ttft_p99_s", "s", "ttft"),
+        ("output_tokens_per_s", "tok/s/GPU", "throughput"),
+        ("cost", "USD/M tokens", "throughput"),
+        ("kv_pool_tokens", "tokens", "memory_kv_tokens_configured"),
+    ],
+)
+def test_each_figure_leads_to_its_own_quantity(monkeypatch, metric, unit, quantity):
+    every = ("tpot", "ttft", "throughput", "memory_kv_tokens_configured")
+    monkeypatch.setattr(trust_links, "stored", lambda: SimpleNamespace(rows=every))
+    assert f"quantity={quantity}&" in trust_links.address(metric, unit=unit, basis="calibrated", place=PLACE)
+
+
 def test_what_has_no_error_or_is_not_compared_leads_nowhere():
-    assert trust_links.address("nodes", basis="exact", place=PLACE) == ""
-    assert trust_links.address("tpot_p50_s", basis="calibrated", place={"engine": "vllm"}) == ""
-    assert trust_links.address("ttft_p99_s", basis="calibrated", place=PLACE) == ""
+    assert trust_links.address("tpot_p50_s", unit="s", basis="exact", place=PLACE) == ""
+    assert trust_links.address("tpot_p50_s", unit="s", basis="calibrated", place={"engine": "vllm"}) == ""
+    assert trust_links.address("ttft_p99_s", unit="s", basis="calibrated", place=PLACE) == ""
+    assert trust_links.address("running", unit="requests", basis="calibrated", place=PLACE) == ""
 
 
 @pytest.mark.django_db

@@ -120,7 +120,7 @@ def test_a_verdict_is_counted_not_drawn(page, some):
 
 def test_where_every_error_is_nothing_there_is_no_curve_of_errors(page, some):
     shown = words(page("?quantity=kv_bytes_per_token"))
-    assert "Does what we predict agree" in shown
+    assert "Does what we predict agree?" in shown
     assert "How large are the errors?" not in shown
 
 

@@ -50,6 +50,7 @@ def _quantity(stored: Stored, name: str) -> dict[str, Any]:
         "quantity": name,
         "label": _(quantity.label),
         "against": _(quantity.against) if quantity.against else "",
+        "theirs": _(quantity.theirs),
         "conditions": [_condition(line) for line in lines],
         "slices": _slices(stored, name),
         "rows_url": f"{reverse('api:validation-rows')}?quantity={name}",

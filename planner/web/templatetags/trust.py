@@ -20,7 +20,9 @@ register = template.Library()
 def basis_link(row: Mapping[str, Any], place: Mapping[str, str] | str = "") -> SafeString:
     """`{% basis_link row place %}`: the mark; a link where ``place`` is known and errors of this quantity are."""
     mark = basis_mark(row["basis"])
-    where = trust_links.address(row["name"], basis=row["basis"], place=place) if isinstance(place, Mapping) else ""
+    if not isinstance(place, Mapping):
+        return mark
+    where = trust_links.address(row["name"], unit=row["unit"], basis=row["basis"], place=place)
     if not where:
         return mark
     title = _("How far such figures were off what was measured on this GPU and engine")
