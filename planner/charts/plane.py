@@ -38,11 +38,8 @@ class Curve:
     hollow: bool
     labels: tuple[str, ...] = ()
     guide: bool = False
-
-    @property
-    def crowded(self) -> bool:
-        """Whether there are so many points that each must be small to be seen."""
-        return self.as_points and len(self.xs) > _CROWD
+    crowded: bool = False
+    """Whether the picture holds so many points that each must be small to be seen."""
 
     def runs(self, y_range: Range) -> list[list[Point]]:
         """Unbroken pieces, cut where they leave the picture."""
@@ -114,7 +111,7 @@ def plane_of(chart: Chart) -> Plane:
     chart = _numbered(chart, categories) if categories else chart
     x_unit = "" if categories else unit_of(chart.x, _all_x(chart))
     y_unit = unit_of(chart.y, _all_y(chart))
-    curves = tuple(_curve(chart, trace, x_unit, y_unit) for trace in chart.traces)
+    curves = _sized([_curve(chart, trace, x_unit, y_unit) for trace in chart.traces])
     limits = tuple(_limit(chart, limit, x_unit, y_unit) for limit in chart.limits)
     marks = tuple(_mark(chart, mark, x_unit, y_unit) for mark in chart.marks)
     y_range = (0.0, _in(1.0, chart.y, y_unit)) if chart.form == "cdf" else _y_range(chart, curves, limits, marks)
@@ -199,6 +196,12 @@ def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
     )
 
 
+def _sized(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """Small points in all curves, if in one of them."""
+    crowded = sum(len(curve.xs) for curve in curves if curve.as_points) > _CROWD
+    return tuple(replace(curve, crowded=crowded and curve.as_points) for curve in curves)
+
+
 def _is_number(value: Value) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
@@ -225,7 +228,7 @@ def _x_range(chart: Chart, curves: Sequence[Curve], limits: Sequence[Limit], mar
     high = max([high, *needs])
     low = min([low, *(need for need in needs if need > 0 or not chart.x.log)])
     if chart.x.log:
-        return low, high
+        return outward(low, high, count=6, log=True) if chart.form == "scatter" else (low, high)
     if chart.x.start_at_zero and 0 < low <= _ZERO_IS_NEAR * high:
         low = 0.0
     if chart.form != "scatter":

@@ -90,7 +90,7 @@ def test_a_guide_is_straight_and_silent_and_points_say_what_they_are() -> None:
     assert "line" not in guide
     assert (crowd["text"][0], len(crowd["text"]), crowd["marker"]["size"]) == ("row 0", 90, 5)
     assert crowd["hovertemplate"].startswith("%{text}")
-    assert (few["text"], "marker" in few) == (["a", "b &lt;i&gt;"], False)
+    assert (few["text"], few["marker"]["size"]) == (["a", "b &lt;i&gt;"], 5)
     assert (others["series"], others["name"], others["text"]) == (-1, "others", ["c"])
     assert "showlegend" not in others
     assert figure["layout"]["showlegend"] is True

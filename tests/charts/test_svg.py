@@ -194,12 +194,13 @@ def test_a_long_curve_is_thinned_to_what_a_screen_shows() -> None:
     assert len(svg.draw(chart)) < 60_000
 
 
-def test_many_points_are_one_path_of_dots_and_few_are_markers() -> None:
+def test_many_points_are_a_path_of_dots_a_series_and_few_are_markers() -> None:
     picture = svg.draw(samples.CLOUD)
-    (dots,) = [e for e in parsed(picture).iter("path") if "dots" in e.get("class", "").split()]
-    assert dots.get("d", "").count("h0") == 90
-    markers = [e for e in parsed(picture).iter() if "pt" in e.get("class", "").split()]
-    in_picture, in_legend = 3, 3
+    dots = [e.get("d", "").count("h0") for e in parsed(picture).iter("path") if "dots" in e.get("class", "").split()]
+    assert dots == [90, 2, 1]
+    few = replace(samples.CLOUD, traces=samples.CLOUD.traces[2:])
+    markers = [e for e in parsed(svg.draw(few)).iter() if "pt" in e.get("class", "").split()]
+    in_picture, in_legend = 3, 2
     assert len(markers) == in_picture + in_legend
 
 
