@@ -57,24 +57,34 @@ def catalog_load() -> Loaded:
 
 
 def llm_import(
-    *, team: Team, name: str, config: Any, as_of: dt.date | None = None, user_id: int | None = None
+    *,
+    team: Team,
+    name: str,
+    config: Any,
+    quantised: Any = None,
+    as_of: dt.date | None = None,
+    user_id: int | None = None,
 ) -> Entry:
     """Add an LLM from the content of its ``config.json``; raises `ImportProblem` naming the key.
 
-    An architecture the importer does not know is refused by name, never guessed.
+    An architecture the importer does not know is refused by name, never guessed. ``quantised`` is the content of a
+    ``hf_quant_config.json``, where the checkpoint has one beside it.
     """
     name, slug = named(name)
-    shape, dtype, family = read_config(config)
-    shape |= {"source": "config.json given by the team", "as_of": str(as_of or timezone.localdate())}
+    read = read_config(config, quantised=quantised)
+    shape = read.shape | {"source": "config.json given by the team", "as_of": str(as_of or timezone.localdate())}
     hf_id = config.get("_name_or_path")
     payload = {
         "slug": slug,
         "name": name,
-        "family": family,
+        "family": read.family,
         "hf_id": hf_id[:160] if isinstance(hf_id, str) else "",
-        "native_dtype": dtype,
+        "native_dtype": read.native_dtype,
         "architecture": shape,
+        "remarks": read.remarks,
     }
+    if read.quantisation:
+        payload["quantisation"] = read.quantisation
     return _entry_save(team=team, user_id=user_id, table="llms", payload=payload, strip="architecture.")
 
 

@@ -21,7 +21,7 @@ LIMITS = {"max_bytes": 2**26, "max_unpacked_bytes": 2**26, "max_rows": 10**6}
 
 def test_there_is_enough_of_everything(shipped):
     assert len(shipped.gpus()) >= 45
-    assert len(shipped.llms()) >= 60
+    assert len(shipped.llms()) >= 100
     assert {engine.slug for engine in shipped.engines()} == {"vllm", "sglang", "tensorrt_llm"}
     assert {link.scope for link in shipped.links()} == {"scale_up", "host", "scale_out"}
     assert len(shipped.prices()) >= 50
@@ -55,8 +55,23 @@ def test_counted_parameters_are_within_one_percent_of_the_published_total(llm):
     assert memory.parameters(llm)["total"] == pytest.approx(llm.published_params, rel=0.01)
 
 
+@pytest.mark.parametrize("llm", [llm for llm in LLMS if llm.published_active_params], ids=lambda llm: llm.slug)
+def test_active_parameters_are_within_three_percent_of_those_published(llm):
+    """Publishers count the embedding, or leave it out because it is looked up, or leave out the head as well."""
+    counts = memory.parameters(llm)
+    without_embedding = counts["active"] - counts["embedding"]
+    meant = (counts["active"], without_embedding, without_embedding - counts["head"])
+    assert min(abs(each / llm.published_active_params - 1) for each in meant) <= 0.03
+
+
 def test_most_llms_quote_a_published_total():
-    assert sum(llm.published_params is not None for llm in LLMS) >= 45
+    assert sum(llm.published_params is not None for llm in LLMS) >= 80
+
+
+def test_the_families_are_there(shipped):
+    families = {llm.family for llm in shipped.llms()}
+    assert {"DeepSeek", "Falcon", "Gemma", "GLM", "Granite", "Jamba", "Kimi", "Llama", "MiMo", "MiniMax"} <= families
+    assert {"Mistral", "Nemotron", "Phi", "Qwen", "Step", "gpt-oss", "Command"} <= families
 
 
 @pytest.mark.parametrize(

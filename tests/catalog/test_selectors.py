@@ -7,7 +7,7 @@ import pytest
 from planner.catalog import selectors, services
 from planner.catalog.models import Entry
 from planner.core.catalog import UnknownEntry
-from tests.catalog.test_hf_config import LLAMA_31_8B
+from tests.catalog.importers.published import config as published_config
 from tests.catalog.test_services import FIGURES, TRACE
 
 
@@ -20,7 +20,7 @@ def loaded(db):
 def ours(team, loaded):
     """A GPU, an LLM and a trace of the team."""
     services.gpu_save(team=team, name="Lab card", figures=FIGURES, price_usd_per_h=1.25)
-    services.llm_import(team=team, name="Secret LLM", config=LLAMA_31_8B)
+    services.llm_import(team=team, name="Secret LLM", config=published_config("llama-3.1-8b"))
     return services.workload_import(team=team, name="Secret trace", data=TRACE)
 
 
@@ -115,7 +115,7 @@ def test_a_search_finds_by_any_spelling(loaded, words):
 
 def test_a_search_needs_every_word(loaded):
     assert not selectors.entries("gpus", team=None, q="h100 radeon").exists()
-    assert selectors.entries("llms", team=None, q="qwen3 32").count() == 1
+    assert selectors.entries("llms", team=None, q="qwen3 coder").count() == 1
 
 
 def test_entries_are_filtered_by_what_their_table_has(loaded):

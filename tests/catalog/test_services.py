@@ -10,7 +10,9 @@ from planner.catalog.models import Entry, Workload
 from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.formulas import memory
-from tests.catalog.test_hf_config import DEEPSEEK_V3, LLAMA_31_8B
+from tests.catalog.importers.published import config as published_config
+
+DEEPSEEK_V3, LLAMA_31_8B = published_config("deepseek-v3"), published_config("llama-3.1-8b")
 
 pytestmark = pytest.mark.django_db
 

@@ -5,55 +5,69 @@ An architecture that is not listed is refused by name: shapes read by the rules 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from planner.catalog.importers import ImportProblem, excerpt
-from planner.catalog.importers.hf_dtype import native_dtype
+from planner.catalog.importers.hf_architectures import ARCHITECTURES, FAMILY_BY_TYPE
+from planner.catalog.importers.hf_dtype import plain_format
+from planner.catalog.importers.hf_parts import quantisation
+from planner.catalog.importers.hf_quant import KEY, read_scheme
+from planner.catalog.importers.hf_reader import Config, unread_remark
+from planner.catalog.importers.hf_vision import vision_params
 
-LARGEST = 10**9
 Shape = dict[str, Any]
+_TEXT_KEYS = ("text_config", "llm_config", "language_config")
+_NOT_COUNTED = {
+    "audio_config": "The audio tower is not counted.",
+    "talker_config": "The speech decoder is not counted.",
+}
 
 
-class Config:
-    """A checked view of the mapping: every number read from it is a whole number in range, or a problem at its key."""
+@dataclass(frozen=True, slots=True)
+class ReadLlm:
+    """What a configuration says: shapes, format of the weights, family, how it is quantised, and what was not taken."""
 
-    def __init__(self, values: Mapping[str, Any], *, defaults: Mapping[str, Any] | None = None) -> None:
-        self.values = {**(defaults or {}), **{key: value for key, value in values.items() if value is not None}}
-
-    def count(self, *keys: str, default: int | None = None, least: int = 1) -> int:
-        """The number at the first of ``keys`` that is there."""
-        key = next((key for key in keys if key in self.values), None)
-        if key is None:
-            if default is None:
-                raise ImportProblem(None, keys[0], "is missing from the configuration")
-            return default
-        value = self.values[key]
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-            raise ImportProblem(None, key, f"must be a whole number from {least} to {LARGEST:,}, not {excerpt(value)}")
-        return value
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        value = self.values.get(key, default)
-        if not isinstance(value, bool):
-            raise ImportProblem(None, key, f"must be true or false, not {excerpt(value)}")
-        return value
-
-    def words(self, key: str) -> list[str]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise ImportProblem(None, key, "must be a list of words")
-        return value
+    shape: Shape
+    native_dtype: str
+    family: str
+    quantisation: dict[str, Any] | None = None
+    remarks: list[str] = field(default_factory=list)
 
 
-def read_config(config: Any) -> tuple[Shape, str, str]:
-    """Architecture, number format and family of a configuration; raises `ImportProblem` naming the key."""
+def read_config(config: Any, *, quantised: Any = None) -> ReadLlm:
+    """Architecture, number format and family of a configuration; raises `ImportProblem` naming the key.
+
+    ``quantised`` is the content of a ``hf_quant_config.json`` beside it, where there is one.
+    """
     if not isinstance(config, Mapping):
         raise ImportProblem(None, "config", "must be a JSON object: the content of a config.json")
     name, text = _architecture(config)
     family, reader, defaults = ARCHITECTURES[name]
-    shape = reader(Config(text, defaults=defaults))
-    return shape, native_dtype(config, text), FAMILY_BY_TYPE.get(str(config.get("model_type")), family)
+    top = Config(config)
+    view = Config(text, defaults=defaults, remarks=top.remarks)
+    if text is not config and "tie_word_embeddings" not in text and "tie_word_embeddings" in config:
+        view.values["tie_word_embeddings"] = config["tie_word_embeddings"]
+    shape = reader(view)
+    if vision := vision_params(top, hidden=shape["hidden"]):
+        shape["vision_params"] = vision
+    top.remarks += [remark for key, remark in _NOT_COUNTED.items() if config.get(key)]
+    dtype = plain_format(config, text)
+    stated = config.get(KEY) or text.get(KEY)
+    if isinstance(quantised, Mapping):
+        stated = {**(stated if isinstance(stated, Mapping) else {}), **quantised}
+    found = None
+    if stated:
+        scheme = read_scheme(stated, expert_dtype=text.get("expert_dtype"))
+        dtype, found = quantisation(shape, scheme, mixers=view.mixers, mlps=view.mlps, plain=dtype)
+        top.remarks += scheme.remarks
+    top.read |= {*_TEXT_KEYS, "vision_config", "audio_config", "tie_word_embeddings", KEY, *_NOT_COUNTED}
+    view.read |= {KEY, "vision_config"}
+    unread = sorted({*view.unread(), *(top.unread() if text is not config else ())})
+    family = FAMILY_BY_TYPE.get(str(text.get("model_type")), FAMILY_BY_TYPE.get(str(config.get("model_type")), family))
+    return ReadLlm(shape, dtype, family, found, [*dict.fromkeys(top.remarks), *unread_remark(unread)])
 
 
 def _architecture(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -63,173 +77,18 @@ def _architecture(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         raise ImportProblem(None, "architectures", "is missing: the list that names the architecture of the LLM")
     name = names[0]
     if name not in ARCHITECTURES:
-        known = ", ".join(sorted(ARCHITECTURES))
         raise ImportProblem(
-            None, "architectures", f"“{excerpt(name, at_most=80)}” is not supported; supported are {known}"
+            None, "architectures", f"“{excerpt(name, at_most=80)}” is not supported; {_supported(name)}"
         )
-    text = config.get("text_config", config)
+    key = next((key for key in _TEXT_KEYS if key in config), None)
+    text = config[key] if key else config
     if not isinstance(text, Mapping):
-        raise ImportProblem(None, "text_config", "must be a JSON object")
+        raise ImportProblem(None, key or "text_config", "must be a JSON object")
     return name, text
 
 
-def _decoder(config: Config, *, tied: bool) -> Shape:
-    """What every decoder has. An explicit head_dim wins over hidden / heads."""
-    hidden, heads = config.count("hidden_size"), config.count("num_attention_heads")
-    head_dim = config.count("head_dim", default=hidden // heads)
-    if "head_dim" not in config.values and hidden % heads:
-        raise ImportProblem(None, "num_attention_heads", f"{heads} heads do not divide hidden_size {hidden}")
-    return {
-        "layers": config.count("num_hidden_layers"),
-        "hidden": hidden,
-        "heads": heads,
-        "kv_heads": config.count("num_key_value_heads", default=heads),
-        "head_dim": head_dim,
-        "intermediate": config.count("intermediate_size"),
-        "vocab": config.count("vocab_size"),
-        "tied_embeddings": config.flag("tie_word_embeddings", default=tied),
-        "max_context_tokens": config.count("max_position_embeddings"),
-    }
-
-
-def _with_window(shape: Shape, config: Config, *, layers: int) -> Shape:
-    window = config.count("sliding_window", default=0, least=0)
-    if window and layers and window < shape["max_context_tokens"]:
-        shape["sliding"] = {"window": window, "layers": min(layers, shape["layers"])}
-    return shape
-
-
-def _sliding_layers(config: Config, *, otherwise: int) -> int:
-    """Layers with a window: counted in ``layer_types`` where the configuration lists them."""
-    types = config.words("layer_types")
-    return types.count("sliding_attention") if types else otherwise
-
-
-def _dense(config: Config) -> Shape:
-    return _decoder(config, tied=False)
-
-
-def _mistral(config: Config) -> Shape:
-    shape = _dense(config)
-    return _with_window(shape, config, layers=_sliding_layers(config, otherwise=shape["layers"]))
-
-
-def _qwen(config: Config) -> Shape:
-    """Qwen2 and Qwen3: the window is off unless ``use_sliding_window``, then in the layers past max_window_layers."""
-    shape = _dense(config)
-    if not config.flag("use_sliding_window", default=False):
-        return shape
-    past = max(0, shape["layers"] - config.count("max_window_layers", default=0, least=0))
-    return _with_window(shape, config, layers=_sliding_layers(config, otherwise=past))
-
-
-def _gemma2(config: Config) -> Shape:
-    shape = _decoder(config, tied=True)
-    return _with_window(shape, config, layers=_sliding_layers(config, otherwise=(shape["layers"] + 1) // 2))
-
-
-def _gemma3(config: Config) -> Shape:
-    """One full layer after every ``sliding_window_pattern`` − 1 with a window."""
-    shape = _decoder(config, tied=True)
-    full = shape["layers"] // config.count("sliding_window_pattern", default=6)
-    return _with_window(shape, config, layers=_sliding_layers(config, otherwise=shape["layers"] - full))
-
-
-def _mixtral(config: Config) -> Shape:
-    shape = _mistral(config)
-    shape["moe"] = {
-        "experts": config.count("num_local_experts"),
-        "top_k": config.count("num_experts_per_tok"),
-        "expert_width": shape["intermediate"],
-    }
-    return shape
-
-
-def _qwen3_moe(config: Config) -> Shape:
-    shape = _qwen(config)
-    if config.values.get("mlp_only_layers"):
-        raise ImportProblem(None, "mlp_only_layers", "dense layers at chosen places are not supported yet")
-    shape["moe"] = {
-        "experts": config.count("num_experts", "num_local_experts"),
-        "top_k": config.count("num_experts_per_tok"),
-        "expert_width": config.count("moe_intermediate_size"),
-        "every": config.count("decoder_sparse_step", default=1),
-    }
-    return shape
-
-
-def _gpt_oss(config: Config) -> Shape:
-    shape = _dense(config)
-    shape["moe"] = {
-        "experts": config.count("num_local_experts"),
-        "top_k": config.count("num_experts_per_tok", "experts_per_token"),
-        "expert_width": shape["intermediate"],
-    }
-    return _with_window(shape, config, layers=_sliding_layers(config, otherwise=(shape["layers"] + 1) // 2))
-
-
-def _first_dense_then_experts(config: Config) -> Shape:
-    """GLM-4 MoE and the experts of DeepSeek: some dense layers first, shared experts, MTP layers behind."""
-    shape = _dense(config)
-    width, shared = config.count("moe_intermediate_size"), config.count("n_shared_experts", default=0, least=0)
-    shape["moe"] = {
-        "experts": config.count("n_routed_experts"),
-        "top_k": config.count("num_experts_per_tok"),
-        "expert_width": width,
-        "shared_experts": shared,
-        "shared_width": width if shared else 0,
-        "first_dense_layers": config.count("first_k_dense_replace", default=0, least=0),
-        "every": config.count("moe_layer_freq", default=1),
-    }
-    if (groups := config.count("n_group", default=1, least=0)) > 1:
-        shape["moe"] |= {"groups": groups, "groups_chosen": config.count("topk_group")}
-    shape["mtp_layers"] = config.count("num_nextn_predict_layers", default=0, least=0)
-    return shape
-
-
-def _deepseek(config: Config) -> Shape:
-    """Multi-head latent attention; the head's width is that of its query, both parts together."""
-    nope, rope = config.count("qk_nope_head_dim"), config.count("qk_rope_head_dim")
-    shape = _first_dense_then_experts(Config(config.values, defaults={"head_dim": nope + rope}))
-    shape["head_dim"] = nope + rope
-    shape["mla"] = {
-        "kv_lora_rank": config.count("kv_lora_rank"),
-        "rope_dim": rope,
-        "q_lora_rank": config.count("q_lora_rank", default=0, least=0),
-        "nope_dim": nope,
-        "v_dim": config.count("v_head_dim"),
-    }
-    shape["sparse_top_k"] = config.count("index_topk", default=0, least=0)
-    return shape
-
-
-_GEMMA3 = {
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
-    "vocab_size": 262_208,
-    "max_position_embeddings": 131_072,
-    "sliding_window": 4096,
-}
-"""What a Gemma 3 configuration may leave out (defaults of transformers' Gemma3TextConfig)."""
-_GEMMA2 = {"head_dim": 256, "sliding_window": 4096}
-
-FAMILY_BY_TYPE = {"kimi_k2": "Kimi"}
-"""Families that publish under the architecture of another."""
-
-ARCHITECTURES: Mapping[str, tuple[str, Callable[[Config], Shape], Mapping[str, Any]]] = {
-    "LlamaForCausalLM": ("Llama", _dense, {}),
-    "MistralForCausalLM": ("Mistral", _mistral, {}),
-    "MixtralForCausalLM": ("Mistral", _mixtral, {}),
-    "Qwen2ForCausalLM": ("Qwen", _qwen, {}),
-    "Qwen3ForCausalLM": ("Qwen", _qwen, {}),
-    "Qwen3MoeForCausalLM": ("Qwen", _qwen3_moe, {}),
-    "DeepseekV2ForCausalLM": ("DeepSeek", _deepseek, {}),
-    "DeepseekV3ForCausalLM": ("DeepSeek", _deepseek, {}),
-    "DeepseekV32ForCausalLM": ("DeepSeek", _deepseek, {}),
-    "Gemma2ForCausalLM": ("Gemma", _gemma2, _GEMMA2),
-    "Gemma3ForCausalLM": ("Gemma", _gemma3, _GEMMA3),
-    "Gemma3ForConditionalGeneration": ("Gemma", _gemma3, _GEMMA3),
-    "GptOssForCausalLM": ("gpt-oss", _gpt_oss, {}),
-    "Glm4MoeForCausalLM": ("GLM", _first_dense_then_experts, {}),
-}
+def _supported(name: str) -> str:
+    """The nearest names, then all."""
+    near = difflib.get_close_matches(name[:80], ARCHITECTURES, n=3, cutoff=0.75)
+    hint = f"the nearest are {', '.join(near)}; " if near else ""
+    return f"{hint}supported are {', '.join(sorted(ARCHITECTURES))}"
