@@ -141,9 +141,10 @@ def drafts(shape: Shape, config: Config) -> Shape:
 
 def biases(shape: Shape, *, query: bool, output: bool) -> int:
     """Biases of the projections of all attention layers."""
-    layers = shape["layers"]
-    widths = (shape["heads"] + 2 * shape["kv_heads"]) * shape["head_dim"] if query else 0
-    return layers * (widths + (shape["hidden"] if output else 0))
+    layers: int = shape["layers"]
+    widths: int = (shape["heads"] + 2 * shape["kv_heads"]) * shape["head_dim"] if query else 0
+    hidden: int = shape["hidden"] if output else 0
+    return layers * (widths + hidden)
 
 
 def small(shape: Shape, params: int) -> Shape:
