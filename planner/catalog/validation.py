@@ -43,11 +43,6 @@ class Stored:
         """When the newest quantity was computed; "" when nothing is stored."""
         return max((str(entry.get("date", "")) for entry in self.stamp.values()), default="")
 
-    @cached_property
-    def digests(self) -> frozenset[str]:
-        """The catalogs that the rows were computed on."""
-        return frozenset(str(entry.get("catalog", "")) for entry in self.stamp.values())
-
 
 @lru_cache(maxsize=1)
 def stored() -> Stored:

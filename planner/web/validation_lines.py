@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from planner.catalog import selectors as catalogs
-from planner.core.quantities import MINUS, full, show
+from planner.core.quantities import MINUS, full, show, show_parts
 from planner.core.validation import VERDICT, Row
 from planner.web.validation_charts import percent
 
@@ -56,7 +56,9 @@ def figure(value: float | None, unit: str) -> str:
 def _range(row: Row) -> str:
     if row.low is None or row.high is None or row.unit == VERDICT:
         return ""
-    return f"{show(row.low, row.unit)} – {show(row.high, row.unit)}"
+    number, words = show_parts(row.low, row.unit)
+    high = show(row.high, row.unit)
+    return f"{number}–{high}" if words == show_parts(row.high, row.unit)[1] else f"{show(row.low, row.unit)} – {high}"
 
 
 def signed_error(row: Row) -> str:

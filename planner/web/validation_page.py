@@ -169,10 +169,10 @@ def _part(rows: Sequence[Row], name: str, title: str, question: Asked) -> dict[s
     for row in rows:
         if value := getattr(row, name):
             parted.setdefault(value, []).append(row)
-    ranked = sorted(parted.items(), key=lambda item: (-len(item[1]), item[0]))
+    ranked = sorted(((summary(part), value) for value, part in parted.items()), key=lambda item: (-item[0].n, item[1]))
     lines = [
-        {"value": names().get(value, value), "address": question.address(**{name: value})} | figures(summary(part))
-        for value, part in ranked
+        {"value": names().get(value, value), "address": question.address(**{name: value})} | figures(found)
+        for found, value in ranked
     ]
     return {"name": name, "title": title, "label": str(LABELS[name]), "lines": lines} if lines else None
 

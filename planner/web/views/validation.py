@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from planner.catalog import selectors as catalogs
 from planner.catalog import validation as stored_rows
 from planner.catalog import validation_query as query
 from planner.kinds import all_kinds
@@ -42,7 +41,6 @@ def validation(request: TeamRequest) -> HttpResponse:
         "counted": f"{part.paginator.count:,}",
         "quantities": page.quantity_choices(stored),
         "date": stored.date,
-        "is_current": stored.digests <= {catalogs.shipped().digest},
         "kinds": list(all_kinds().values()),
     }
     if request.htmx.target == "detail":
