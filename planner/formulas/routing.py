@@ -39,22 +39,37 @@ def nodes_reached(moe: Moe, *, nodes: float) -> float:
     if nodes <= 1:
         return 1.0
     if not moe.groups or not moe.groups_chosen:
-        return _touched(nodes, draws=moe.top_k)
+        return places_reached(nodes, draws=moe.top_k)
     if nodes > moe.groups:
         per_group = nodes / moe.groups
-        return moe.groups_chosen * _touched(per_group, draws=moe.top_k / moe.groups_chosen)
+        return moe.groups_chosen * places_reached(per_group, draws=moe.top_k / moe.groups_chosen)
     on_a_node = round(moe.groups / nodes)
     missed = comb(moe.groups - on_a_node, moe.groups_chosen) / comb(moe.groups, moe.groups_chosen)
     return nodes * (1.0 - missed)
 
 
-def _touched(places: float, *, draws: float) -> float:
+def places_reached(places: float, *, draws: float) -> float:
+    """Expected number of different places that independent even choices reach.
+
+    Notes
+    -----
+    ``n · (1 − (1 − 1/n)^k)``.
+
+    References
+    ----------
+    Feller, "An Introduction to Probability Theory", vol. 1, chapter IX (the coupon collector).
+
+    Examples
+    --------
+    >>> places_reached(2.0, draws=2)
+    1.5
+    """
     missed: float = (1.0 - 1.0 / places) ** draws
     return places * (1.0 - missed)
 
 
-def share_elsewhere(*, nodes: float) -> float:
-    """Share of an evenly spread traffic that leaves its own node.
+def share_elsewhere(*, places: float) -> float:
+    """Share of an evenly spread traffic that leaves its own place, a node or a GPU.
 
     Notes
     -----
@@ -66,7 +81,7 @@ def share_elsewhere(*, nodes: float) -> float:
 
     Examples
     --------
-    >>> share_elsewhere(nodes=4)
+    >>> share_elsewhere(places=4)
     0.75
     """
-    return 1.0 - 1.0 / max(nodes, 1.0)
+    return 1.0 - 1.0 / max(places, 1.0)

@@ -1,4 +1,4 @@
-"""Units whose experts lie on several nodes: a layer's stages by published kernel figures, joined by a fixed schedule.
+"""Units whose experts lie on more GPUs than a node has: stages by published kernel figures, joined by one schedule.
 
 Attention is data-parallel over ranks of GPUs, experts are spread over all GPUs of the unit, tokens travel by
 all-to-all. With two micro-batches a layer lasts as `two_batch` says, else as long as its stages together.
@@ -100,8 +100,8 @@ class Unit:
         own = tokens / self.layer.rank_gpus
         """Tokens that one GPU sends: a rank of several shares them."""
         busiest = self.layer.imbalance(own, uneven=r.uneven_decode)
-        network = self.layer.nic_bytes_per_s(r.network_low_latency)
-        copies = own * self.layer.top_k * routing.share_elsewhere(nodes=self.layer.nodes) * busiest
+        network = self.layer.travel_bytes_per_s(r.network_low_latency)
+        copies = own * self.layer.top_k * routing.share_elsewhere(places=self.layer.places) * busiest
         launch_s = r.attention_launch_s / 2
         return two_batch.Stages(
             projections_s=self.layer.gemm_s("attention", before, tokens) + launch_s,
@@ -170,9 +170,8 @@ class Unit:
         core_s = tokens * flops / layers / (core_share * peak_flops_per_s(self.layer.gpu, compute="bf16"))
         before, after = self.layer.attention_parameters()
         busiest = self.layer.imbalance(tokens, uneven=r.uneven_prefill)
-        network = self.layer.nic_bytes_per_s(r.network_bulk_shared if is_shared else r.network_bulk)
-        reached = routing.nodes_reached(llm.moe, nodes=self.layer.nodes) if llm.moe else 0.0
-        copies = tokens * reached * routing.share_elsewhere(nodes=self.layer.nodes) * busiest
+        network = self.layer.travel_bytes_per_s(r.network_bulk_shared if is_shared else r.network_bulk)
+        copies = tokens * self.layer.copies_to_places() * routing.share_elsewhere(places=self.layer.places) * busiest
         opened = self.layer.latent_up_parameters() * cached_tokens / new_tokens
         return two_batch.Stages(
             projections_s=self.layer.gemm_s("attention", before, rank_tokens, sms=sms)

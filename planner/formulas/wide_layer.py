@@ -1,4 +1,4 @@
-"""Parts of one layer of a unit whose experts lie on several nodes, timed by what published kernels reach."""
+"""Parts of a layer of a unit whose experts lie on more GPUs than a node has, timed by what published kernels reach."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from planner.core.catalog import Gpu, Llm
-from planner.formulas import attention, balance, collectives, memory, moe
+from planner.formulas import attention, balance, collectives, memory, moe, routing
 from planner.formulas.parameters import dense_layers
 from planner.formulas.traffic import peak_flops_per_s, precision
 
@@ -31,6 +31,7 @@ class Reach:
     network_bulk: float
     network_bulk_shared: float
     network_low_latency: float
+    links: float
     attention_launch_s: float
     experts_launch_s: float
     step_s: float
@@ -72,8 +73,22 @@ class Layer:
         return self.llm.moe.top_k if self.llm.moe else 0
 
     @property
-    def nodes(self) -> float:
-        return self.gpus / self.gpus_per_node
+    def is_within_links(self) -> bool:
+        """Whether the scale-up links reach all GPUs of the unit, as in a rack of 72."""
+        return self.gpus <= collectives.scaleup_gpus(self.gpu, gpus_per_node=self.gpus_per_node)
+
+    @property
+    def places(self) -> float:
+        """What a token leaves to reach another: GPUs within the links, nodes beyond."""
+        return float(self.gpus) if self.is_within_links else self.gpus / self.gpus_per_node
+
+    def copies_to_places(self) -> float:
+        """Copies of a token when those for one place travel once."""
+        if self.llm.moe is None:
+            return 0.0
+        if self.is_within_links:
+            return routing.places_reached(self.places, draws=self.llm.moe.top_k)
+        return routing.nodes_reached(self.llm.moe, nodes=self.places)
 
     @property
     def dispatch_bytes(self) -> float:
@@ -81,8 +96,11 @@ class Layer:
         narrow = memory.part_bytes_per_parameter(self.llm, part="experts", dtype=self.weight_dtype) < BF16_BYTES
         return self.llm.hidden * (_SCALES if narrow else BF16_BYTES)
 
-    def nic_bytes_per_s(self, share: float) -> float:
-        return share * self.gpu.figure("nic_bytes_per_s")
+    def travel_bytes_per_s(self, network: float) -> float:
+        """Of one GPU: the links' share within them, else that share of its NIC."""
+        if self.is_within_links:
+            return self.reach.links * self.gpu.figure("scaleup_bytes_per_s")
+        return network * self.gpu.figure("nic_bytes_per_s")
 
     def imbalance(self, tokens: float, *, uneven: float) -> float:
         """Of the experts, ``tokens`` being what one GPU sends; without spare experts placement evens nothing out."""

@@ -58,8 +58,8 @@ def test_a_schedule_is_never_shorter_than_its_computing_nor_longer_than_all_of_i
 
 @pytest.mark.parametrize(("gpus", "dispatch_us", "combine_us"), [(32, 155, 273), (64, 173, 314), (128, 192, 369)])
 def test_low_latency_kernels_take_what_deepep_published(gpus: int, dispatch_us: float, combine_us: float) -> None:
-    sent = 128 * 8 * routing.share_elsewhere(nodes=gpus / 8)
-    network = layer(gpus).nic_bytes_per_s(REACH.network_low_latency)
+    sent = 128 * 8 * routing.share_elsewhere(places=gpus / 8)
+    network = layer(gpus).travel_bytes_per_s(REACH.network_low_latency)
     assert sent * layer(gpus).dispatch_bytes / network * 1e6 == pytest.approx(dispatch_us, rel=0.20)
     assert sent * 7168 * 2 / network * 1e6 == pytest.approx(combine_us, rel=0.20)
 

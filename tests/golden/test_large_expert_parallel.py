@@ -114,6 +114,13 @@ def test_another_llm_on_another_gpu_is_met_with_the_same_figures() -> None:
     assert 96 * 480 / decode.total_s == pytest.approx(288_000, rel=0.15)
 
 
+def test_a_rack_of_72_is_met_with_the_same_figures() -> None:
+    """GB200, FP8 attention and NVFP4 experts, https://lmsys.org/blog/2025-09-25-gb200-part-2/: 13,386 tok/s a GPU."""
+    made = unit("gb200", 48)
+    step = replace(made, layer=replace(made.layer, weight_dtype="nvfp4")).decode_step(per_gpu=1408, context_tokens=2000)
+    assert 1408 / step.total_s == pytest.approx(13_386, rel=0.15)
+
+
 def test_no_figure_belongs_to_one_system() -> None:
     """Both systems move when a shared figure of computing does: there is no second set behind either."""
     for field in ("gemm", "core_decode", "weights_read", "attention_launch_s"):

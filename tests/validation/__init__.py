@@ -6,13 +6,14 @@ its sources stand in `SOURCES`.
 
 from __future__ import annotations
 
-from tests.validation import architecture, designs, memory, second_opinion, simulation
+from tests.validation import architecture, designs, memory, published, second_opinion, simulation
 from tests.validation.rows import Source
 
 SOURCES: tuple[Source, ...] = (
     architecture.parameters,
     architecture.kv_bytes_per_token,
     designs.reference_designs,
+    published.published_results,
     memory.weights,
     memory.pool_rules,
     memory.configured,

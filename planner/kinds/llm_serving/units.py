@@ -1,5 +1,5 @@
-"""Prefill and decode units as step times: inside one scale-up domain by the roofline, over the network by the schedule
-of wide expert parallelism.
+"""Prefill and decode units as step times: within a node by the roofline, with experts on more GPUs by the schedule of
+wide expert parallelism.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Unit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RooflineUnit:
-    """All experts within reach of the scale-up links, or none."""
+    """All experts within a node, or none."""
 
     made: roofline.Replica
     gpus: int
@@ -58,7 +58,7 @@ class RooflineUnit:
 
 @dataclass(frozen=True, slots=True)
 class WideUnit:
-    """Experts on several scale-up domains: tokens travel over the NICs."""
+    """Experts on more GPUs than a node has: tokens travel over the links of a rack or over the NICs."""
 
     made: wide_expert.Unit
 
@@ -79,9 +79,8 @@ class WideUnit:
 
 def unit(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, catalog: Catalog) -> Unit:
     """The unit of these GPUs; raises `MissingFigure` when the catalog lacks a figure it needs."""
-    domain = max(collectives.scaleup_gpus(gpu, gpus_per_node=spec.gpus_per_node), spec.gpus_per_node)
-    if llm.moe and unit_gpus > domain:
-        return _wide(spec, llm=llm, gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, domain=domain, catalog=catalog)
+    if llm.moe and unit_gpus > spec.gpus_per_node:
+        return _wide(spec, llm=llm, gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, catalog=catalog)
     return _roofline(
         spec, llm=llm, gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, table=catalog.calibration("roofline")
     )
@@ -92,15 +91,13 @@ def redundant_experts(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> int:
     return spec.redundant_experts if llm.moe and unit_gpus > spec.gpus_per_node else 0
 
 
-def _wide(
-    spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, domain: int, catalog: Catalog
-) -> WideUnit:
+def _wide(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, catalog: Catalog) -> WideUnit:
     layer = wide_layer.Layer(
         llm=llm,
         gpu=gpu,
         gpus=unit_gpus,
         rank_gpus=rank_gpus,
-        gpus_per_node=domain,
+        gpus_per_node=max(collectives.scaleup_gpus(gpu, gpus_per_node=spec.gpus_per_node), spec.gpus_per_node),
         redundant_experts=redundant_experts(spec, llm=llm, unit_gpus=unit_gpus),
         weight_dtype=spec.weight_dtype,
         kv_dtype_bytes=memory.kv_dtype_bytes(spec.kv_dtype),
