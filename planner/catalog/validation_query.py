@@ -12,7 +12,7 @@ from planner.catalog.validation import Stored
 from planner.charts.table import inert
 from planner.core.quantities import full
 from planner.core.validation import VERDICT, Row, Summary, summary
-from planner.core.validation_targets import Check, Quantity, checks, quantity_of
+from planner.core.validation_targets import Check, Quantity, checks_of, quantity_of
 
 FILTERS = ("group", "gpu", "engine", "family", "llm", "status")
 SORTS = ("-error", "error", "id")
@@ -45,9 +45,8 @@ def overview(stored: Stored) -> tuple[Line, ...]:
 
 
 def line_of(name: str, group: str, rows: Sequence[Row]) -> Line:
-    quantity = quantity_of(name)
-    made = [check for target in quantity.targets if target.group == group for check in checks(target, rows)]
-    return Line(quantity, group, summary(rows), tuple(made), any(row.unit == VERDICT for row in rows))
+    made = checks_of(name, group, rows)
+    return Line(quantity_of(name), group, summary(rows), tuple(made), any(row.unit == VERDICT for row in rows))
 
 
 def select(rows: Iterable[Row], filters: Mapping[str, str]) -> list[Row]:

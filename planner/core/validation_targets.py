@@ -138,6 +138,13 @@ def quantity_of(name: str) -> Quantity:
     return BY_NAME.get(name) or Quantity(name, name.replace("_", " ").capitalize(), "")
 
 
+def checks_of(name: str, group: str, rows: Sequence[Row]) -> list[Check]:
+    """The limits on the rows of a group: its own, and those on all rows of the quantity."""
+    return [
+        check for target in quantity_of(name).targets if target.group in ("", group) for check in checks(target, rows)
+    ]
+
+
 def checks(target: Target, rows: Sequence[Row]) -> list[Check]:
     """Each limit of a target against the rows of its group; nothing where nothing was compared."""
     mine = [row for row in rows if not target.group or row.group == target.group]

@@ -124,10 +124,10 @@ def errors_chart(rows: Sequence[Row], *, limits: Sequence[tuple[str, float]] = (
     for row in rows:
         if (error := row.error) is not None and row.unit != VERDICT:
             groups.setdefault(row.group, []).append(error)
-    widest = max((percentile(sorted(errors), 98) for errors in groups.values()), default=0.0)
+    ordered = {name: sorted(errors) for name, errors in groups.items()}
+    widest = max((_reach(errors) for errors in ordered.values()), default=0.0)
     if widest < 0.01:
         return None
-    ordered = {name: sorted(errors) for name, errors in groups.items()}
     every = sorted(error for errors in ordered.values() for error in errors)
     return Chart(
         name="errors",
@@ -145,6 +145,11 @@ def errors_chart(rows: Sequence[Row], *, limits: Sequence[tuple[str, float]] = (
         summary=_("Share of rows within an error: half are within %(median)s, nine in ten within %(p90)s.")
         % {"median": percent(percentile(every, 50)), "p90": percent(percentile(every, 90))},
     )
+
+
+def _reach(ordered: Sequence[float]) -> float:
+    """How far the picture of some errors reaches: without the last of a long tail."""
+    return min(percentile(ordered, 98), 3 * percentile(ordered, 90) or percentile(ordered, 98))
 
 
 def _curve(name: str, ordered: Sequence[float], *, widest: float, order: int) -> Trace:

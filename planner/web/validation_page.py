@@ -57,7 +57,7 @@ def overview(stored: Stored, *, current: Asked) -> list[dict[str, Any]]:
             {
                 "label": _(line.quantity.label),
                 "repeated": name == before,
-                "group": _(line.group) if line.group else "",
+                "group": _group_words(line),
                 "address": Asked(name, (("group", line.group),), query.SORTS[0], current.colour).address(),
                 "current": name == current.quantity and current.chosen["group"] in ("", line.group),
                 "met": line.met,
@@ -69,6 +69,12 @@ def overview(stored: Stored, *, current: Asked) -> list[dict[str, Any]]:
         )
         before = name
     return lines
+
+
+def _group_words(line: query.Line) -> str:
+    if line.group:
+        return _(line.group)
+    return "" if line.summary.n else _("not compared")
 
 
 def figures(found: Summary) -> dict[str, Any]:
@@ -113,7 +119,7 @@ def _detail(stored: Stored, question: Asked, _language: str) -> Mapping[str, Any
     quantity = quantity_of(question.quantity)
     found = summary(rows)
     groups = list(dict.fromkeys(row.group for row in rows))
-    lines = [query.line_of(question.quantity, group, query.select(rows, {"group": group})) for group in groups]
+    lines = [query.line_of(question.quantity, group, [row for row in rows if row.group == group]) for group in groups]
     colours = _colours(rows)
     colour = question.colour if question.colour in colours else next(iter(colours), question.colour)
     verdicts = _verdicts(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.core.validation import SEEN, UNSEEN, VERDICT, Row, percentile, share_within, slices, summary
-from planner.core.validation_targets import QUANTITIES, Target, checks, quantity_of
+from planner.core.validation_targets import QUANTITIES, Target, checks, checks_of, quantity_of
 
 
 def row(predicted: float | None, measured: float | None, **more) -> Row:
@@ -98,6 +98,12 @@ def test_a_target_is_held_against_its_own_group() -> None:
     assert found["answered"] == (100, True)
     assert checks(Target(SEEN, within=((50, 0.5),)), rows)[0].met is False
     assert checks(Target("elsewhere", median=1), rows) == []
+
+
+def test_a_limit_on_all_rows_holds_for_each_group() -> None:
+    rows = [row(110, 100, group="prefill")]
+    assert [check.met for check in checks_of("system_throughput", "prefill", rows)] == [True]
+    assert [check.met for check in checks_of("tpot", "prefill", rows)] == []
 
 
 def test_an_unanswered_row_misses_the_target() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from planner.catalog.validation import Stored
 from planner.core.validation import Row, Summary, slices, summary
-from planner.core.validation_targets import EXACT, Check, checks, quantity_of
+from planner.core.validation_targets import EXACT, Check, checks, checks_of, quantity_of
 
 TITLES = {"group": "Condition", "gpu": "GPU", "engine": "Engine", "family": "LLM family"}
 MOST_SOURCES = 12
@@ -62,7 +62,7 @@ def _overview(name: str, rows: Sequence[Row]) -> Iterator[Sequence[str]]:
     for group in groups:
         mine = [row for row in rows if row.group == group]
         found = summary(mine)
-        made = [check for target in quantity.targets if target.group == group for check in checks(target, mine)]
+        made = checks_of(name, group, mine)
         verdict = "" if not made else "met" if all(check.met for check in made) else "**missed**"
         yield quantity.label, group, *_figures(found), f"{found.set_aside}", f"{found.not_expressible}", verdict
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planner.core.validation import Row, Summary, slices, summary
-from planner.core.validation_targets import checks, quantity_of
+from planner.core.validation_targets import checks_of
 
 DIGITS = 4
 HEADER = ("quantity", "slice", "n", "median %", "P90 %", "80 % held", "answered", "set aside", "not expr.", "target")
@@ -57,9 +57,7 @@ def _text(value: float | None) -> str:
 
 def _verdict(quantity: str, name: str, rows: Sequence[Row]) -> str:
     group = rows[0].group if name.startswith("group:") else ""
-    made = [
-        check for target in quantity_of(quantity).targets if target.group == group for check in checks(target, rows)
-    ]
+    made = checks_of(quantity, group, rows)
     missed = [check.measure for check in made if not check.met]
     if not made:
         return ""
