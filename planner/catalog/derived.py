@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.core.catalog import Catalog, Llm
-from planner.formulas import attention, memory
+from planner.formulas import attention, memory, moe
 
 KV_DTYPES = ("bf16", "fp8")
 WEIGHT_DTYPES = ("bf16", "fp8", "int4", "mxfp4", "nvfp4")
@@ -20,7 +20,8 @@ def llm_facts(llm: Llm, catalog: Catalog | None = None) -> dict[str, Any]:
     """Facts of an LLM, ready for JSON.
 
     ``kv_bytes_per_token`` is the marginal figure on one GPU at a long context, by format of the cache; where layers
-    have a window, a request's cache is the curve ``kv_bytes_by_length``. ``weight_bytes`` are by format. With a
+    have a window, a request's cache is the curve ``kv_bytes_by_length``; an indexer's keys come on top.
+    ``weight_bytes`` are by format; ``part_formats`` say what the published checkpoint holds each part in. With a
     catalog, ``gpus_to_hold_weights`` says how many of the usual GPUs the weights fill, in the LLM's own format.
     """
     counts = memory.parameters(llm)
@@ -32,7 +33,14 @@ def llm_facts(llm: Llm, catalog: Catalog | None = None) -> dict[str, Any]:
         "kv_bytes_per_token": {
             dtype: attention.kv_bytes_per_token(llm, dtype_bytes=memory.kv_dtype_bytes(dtype)) for dtype in KV_DTYPES
         },
-        "kv_split_by_tensor_parallel": llm.mla is None,
+        "indexer_bytes_per_token": {
+            dtype: attention.indexer_bytes_per_token(llm, dtype_bytes=memory.kv_dtype_bytes(dtype))
+            for dtype in KV_DTYPES
+            if llm.indexer
+        },
+        "kv_split_by_tensor_parallel": llm.mla is None and llm.compressed is None,
+        "layers_by_kind": layers_by_kind(llm),
+        "part_formats": [{"part": part, "dtype": dtype, "share": share} for part, dtype, share in llm.part_formats],
         "kv_bytes_by_length": [
             {"tokens": tokens, "bytes": attention.request_kv_bytes(llm, tokens=tokens, dtype_bytes=2.0)}
             for tokens in (*(length for length in LENGTHS if length < llm.max_context_tokens), llm.max_context_tokens)
@@ -42,6 +50,23 @@ def llm_facts(llm: Llm, catalog: Catalog | None = None) -> dict[str, Any]:
     if catalog is not None:
         facts["gpus_to_hold_weights"] = _gpus_to_hold(facts["weight_bytes"], llm=llm, catalog=catalog)
     return facts
+
+
+def layers_by_kind(llm: Llm) -> dict[str, int]:
+    """How many layers keep what: full caches, windows, compressed entries, states, nothing; and those with experts."""
+    found = {"attention": attention.full_layers(llm), "experts": moe.expert_layers(llm)}
+    if llm.compressed:
+        found["attention"] = 0
+        found |= {f"compressed {ratio} to 1" if ratio else "window": layers for ratio, layers in llm.compressed.ratios}
+    if llm.sliding:
+        found["chunk" if llm.sliding.chunked else "window"] = llm.sliding.layers
+    if llm.linear:
+        found[llm.linear.kind or "recurrent"] = llm.linear.layers
+    if llm.plain_layers:
+        found["MLP or experts only"] = llm.plain_layers
+    if llm.indexer:
+        found["indexer"] = llm.indexer.layers
+    return {kind: layers for kind, layers in found.items() if layers}
 
 
 def published_totals(catalog: Catalog) -> list[dict[str, Any]]:

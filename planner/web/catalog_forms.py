@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
 from planner.catalog.importers import ImportProblem
+from planner.catalog.importers.hf_reader import without_infinity
 from planner.catalog.models import Entry
 from planner.catalog.services import FIGURE_UNITS
 from planner.catalog.workload_services import PROFILE_FACTS
@@ -128,6 +129,14 @@ def profile_numbers(data: Mapping[str, str]) -> list[Number]:
     return [Number(name, labels[name], PROFILE_UNITS[name], data.get(name, "")[:60]) for name in PROFILE_FACTS]
 
 
+def quantised_read(file: UploadedFile[Any] | None) -> Any:
+    """The content of a hf_quant_config.json, where one is uploaded beside the config.json; raises `ImportProblem`."""
+    try:
+        return config_read({}, file=file) if file is not None else None
+    except ImportProblem as problem:
+        raise ImportProblem(problem.line, "hf_quant_config", problem.message) from None
+
+
 def config_read(data: Mapping[str, str], *, file: UploadedFile[Any] | None) -> Any:
     """The content of a config.json, uploaded or pasted; raises `ImportProblem`."""
     if file is not None and (file.size or 0) > LARGEST_CONFIG_BYTES:
@@ -138,7 +147,7 @@ def config_read(data: Mapping[str, str], *, file: UploadedFile[Any] | None) -> A
     if not content.strip():
         raise ImportProblem(None, "config", _("Choose the file, or paste its content."))
     try:
-        return json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant)
+        return json.loads(without_infinity(content).decode("utf-8-sig"), parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise ImportProblem(None, "config", _("is not UTF-8 text")) from None
     except RecursionError:

@@ -39,7 +39,7 @@ GPU_FIGURES = (
     ),
     (gettext_lazy("Power"), ("tdp_w",)),
 )
-PARTS = ("moe", "mla", "sliding", "linear")
+PARTS = ("moe", "mla", "sliding", "linear", "indexer", "compressed")
 """Parts of an architecture that have shapes of their own."""
 Row = dict[str, Any]
 
@@ -115,10 +115,25 @@ def llm_sheet(llm: Llm, *, catalog: Catalog) -> dict[str, Any]:
             (dtype, quantities.show(size, "bytes/token"), quantities.full(size))
             for dtype, size in facts["kv_bytes_per_token"].items()
         ],
+        "index": [
+            (dtype, quantities.show(size, "bytes/token"), quantities.full(size))
+            for dtype, size in facts["indexer_bytes_per_token"].items()
+        ],
+        "layers": [(label_of(kind), layers) for kind, layers in facts["layers_by_kind"].items()],
+        "formats": _formats(facts["part_formats"]),
         "state": quantities.show(facts["state_bytes_per_request"], "bytes") if facts["state_bytes_per_request"] else "",
         "split": facts["kv_split_by_tensor_parallel"],
         "gpus": [(catalog.gpu(slug), count) for slug, count in facts.get("gpus_to_hold_weights", {}).items()],
     }
+
+
+def _formats(parts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each part with the formats that the published checkpoint holds it in."""
+    found: dict[str, list[str]] = {}
+    for each in parts:
+        share = "" if each["share"] == 1 else f" {quantities.show(each['share'], 'ratio')}"
+        found.setdefault(label_of(each["part"]), []).append(each["dtype"].upper() + share)
+    return [(part, ", ".join(formats)) for part, formats in found.items()]
 
 
 def uses(table: str, slug: str) -> list[tuple[str, str]]:
@@ -177,7 +192,11 @@ def _in_order(shape: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: Any) -> dict[str, str]:
-    """A whole number, or a flag."""
+    """A whole number, a flag, a word, or layers by ratio."""
+    if isinstance(value, str):
+        return {"text": value, "full": ""}
+    if isinstance(value, list):
+        return {"text": ", ".join(f"{each['ratio']}:1 × {each['layers']}" for each in value), "full": ""}
     if isinstance(value, bool):
         return {"text": _("yes") if value else _("no"), "full": ""}
     return {"text": f"{value:,}", "full": str(value)}

@@ -132,6 +132,24 @@ class TestLlmImport:
     def test_as_a_form(self, bob: Caller) -> None:
         self.check(bob.upload(IMPORT, file=upload("config.json", json.dumps(LLAMA_8B).encode()), name="Form"), "Form")
 
+    def test_with_a_quantisation_beside_it(self, bob: Caller) -> None:
+        beside = {"quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head", "*self_attn*"]}}
+        found = strict(bob.post(IMPORT, {"name": "Ours", "config": LLAMA_8B, "hf_quant_config": beside}))
+        assert found["entry"]["native_dtype"] == "fp8"
+        shares = {(each["part"], each["dtype"]): each["share"] for each in found["facts"]["part_formats"]}
+        assert shares == {("attention", "bf16"): 1.0, ("dense_mlp", "fp8"): 1.0}
+
+    def test_what_was_not_understood_is_said(self, bob: Caller) -> None:
+        found = strict(bob.post(IMPORT, {"name": "Ours", "config": {**LLAMA_8B, "odd_knob": 3}}))
+        assert found["entry"]["remarks"] == ["Keys not read: odd_knob."]
+        assert found["facts"]["layers_by_kind"] == {"attention": 32}
+
+    def test_a_file_with_infinity_is_taken(self, bob: Caller) -> None:
+        """Published configurations of Mamba layers have it: Python writes it where JSON has no number."""
+        text = json.dumps({**LLAMA_8B, "time_step_limit": [0.0, float("inf")]})
+        assert "Infinity" in text
+        self.check(bob.upload(IMPORT, file=upload("config.json", text.encode()), name="Form"), "Form")
+
     @pytest.mark.parametrize(
         ("body", "pointer"),
         [

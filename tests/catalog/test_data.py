@@ -90,6 +90,23 @@ def test_the_state_of_a_hybrid_fills_the_page_an_engine_logged(shipped):
     assert np.ceil(state / token / 16) * 16 == 2096
 
 
+def test_a_hybrid_fills_the_pools_an_engine_logged(shipped):
+    """SGLang on two ranks: 327,310 tokens in 5.0 GiB of cache, 186 states in 0.10 + 4.38 GiB, 8.85 GiB of weights."""
+    llm = shipped.llm("qwen3.5-9b")
+    cache = 327_310 * attention.kv_bytes_per_token(llm, dtype_bytes=2, tensor_parallel=2) / 2**30
+    states = 186 * attention.recurrent_state_bytes(llm, tensor_parallel=2) / 2**30
+    assert cache == pytest.approx(5.0, abs=0.01)
+    assert states == pytest.approx(4.48, rel=0.01)
+    assert memory.weight_bytes(llm, dtype="bf16") / 2 / 2**30 == pytest.approx(8.85, rel=0.015)
+
+
+def test_windows_with_heads_of_their_own_fill_the_pool_an_engine_logged(shipped):
+    """SGLang on four ranks holds 300,288 tokens of MiMo-V2-Flash's windows in 8.38 GB of keys and 5.59 of values."""
+    llm = shipped.llm("mimo-v2-flash")
+    token = attention.layer_kv_bytes_per_token(llm, dtype_bytes=2, tensor_parallel=4, windowed=True)
+    assert 300_288 * llm.sliding.layers * token / 2**30 == pytest.approx(8.38 + 5.59, abs=0.01)
+
+
 @pytest.mark.parametrize("record", files.load().records("workloads"), ids=lambda record: record.slug)
 def test_a_shipped_trace_says_its_licence_and_matches_its_print(record):
     content = record.content

@@ -148,6 +148,27 @@ def test_an_llm_comes_from_its_config(signed_in, people, how):
     check_page(signed_in, response.url)
 
 
+def test_an_imported_llm_says_what_was_read_and_what_was_not(signed_in):
+    quant = {"quantization": {"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": ["lm_head", "*self_attn*"]}}
+    beside = SimpleUploadedFile("hf_quant_config.json", json.dumps(quant).encode())
+    text = json.dumps({**CONFIG, "odd_knob": [1], "time_step_limit": [0.0, float("inf")]})
+    given = {"name": "Our LLM", "config": text, "hf_quant_config": beside}
+    page = words(signed_in("bob").get(signed_in("bob").post("/catalog/add/llm/", given).url))
+    assert "Keys not read: odd_knob." in page
+    assert "Published checkpoint, by part (modelopt)" in page
+    assert "Dense MLPs NVFP4" in page
+    assert "Layers, by what they keep Attention 32" in page
+
+
+def test_a_broken_quantisation_file_is_refused(signed_in):
+    beside = SimpleUploadedFile("hf_quant_config.json", b"{")
+    given = {"name": "Our LLM", "config": json.dumps(CONFIG), "hf_quant_config": beside}
+    response = signed_in("bob").post("/catalog/add/llm/", given)
+    assert response.status_code == 422
+    assert "hf_quant_config" in words(response)
+    assert not own().exists()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -21,6 +21,7 @@ from planner.api.paging import paged
 from planner.api.rendering import StrictJsonParser, loads
 from planner.api.views.resource import ApiView, reply
 from planner.catalog import selectors, services
+from planner.catalog.importers.hf_reader import without_infinity
 from planner.catalog.models import Entry
 from planner.core.catalog import UnknownEntry
 
@@ -120,10 +121,13 @@ class Gpus(Entries):
 class LlmBody(Body):
     name: str
     config: dict[str, Any] = Field(description="The content of the LLM's config.json.")
+    hf_quant_config: dict[str, Any] | None = Field(
+        None, description="The content of the hf_quant_config.json beside it, where there is one."
+    )
 
 
 class LlmImport(ApiView):
-    """Takes ``{name, config}``, a bare config.json (``?name=`` names it), or the file as a form."""
+    """Takes ``{name, config, hf_quant_config}``, a bare config.json (``?name=`` names it), or the file as a form."""
 
     parser_classes = (StrictJsonParser, MultiPartParser)
 
@@ -135,24 +139,26 @@ class LlmImport(ApiView):
     )
     @idempotent
     def post(self, request: Request) -> Response:
-        name, config, pointer = self._given(request)
+        name, config, quantised, pointer = self._given(request)
         with importing(pointer):
-            entry = services.llm_import(team=self.team, user_id=self.user.pk, name=name, config=config)
+            entry = services.llm_import(
+                team=self.team, user_id=self.user.pk, name=name, config=config, quantised=quantised
+            )
         return made(entry, team=self.team)
 
-    def _given(self, request: Request) -> tuple[str, Any, str]:
-        """Name, config, and where in the request the config is."""
+    def _given(self, request: Request) -> tuple[str, Any, Any, str]:
+        """Name, config, quantisation beside it, and where in the request the config is."""
         if request.FILES:
             file = file_of(request)
             try:
-                config = loads(file.read())
+                config = loads(without_infinity(file.read()))
             except ParseError as error:
                 raise InvalidInput.of("/file", detail=str(error.detail)) from None
-            return form_text(request, "name") or _own_name(config), config, "/file"
+            return form_text(request, "name") or _own_name(config), config, None, "/file"
         if isinstance(request.data, dict) and "config" not in request.data and "name" not in request.data:
-            return request.query_params.get("name") or _own_name(request.data), request.data, ""
+            return request.query_params.get("name") or _own_name(request.data), request.data, None, ""
         given = body(request, LlmBody)
-        return given.name, given.config, "/config"
+        return given.name, given.config, given.hf_quant_config, "/config"
 
 
 def _own_name(config: Any) -> str:

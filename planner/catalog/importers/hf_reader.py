@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from planner.catalog.importers import ImportProblem, excerpt
 
 LARGEST = 10**9
+_INFINITE = re.compile(rb"(?<=[\[:,\s])-?Infinity(?=[\s,\]}])")
 MOST_LAYERS = 10_000
 """Deeper than anything built; layers are looked at one by one."""
 _SHOWN = 12
+
+
+def without_infinity(content: bytes) -> bytes:
+    """The text of a configuration with null for Infinity: published files have it, JSON does not, no shape needs it."""
+    return _INFINITE.sub(b"null", content)
 
 
 class Config:

@@ -164,7 +164,7 @@ def _llm(found: Entry, snapshot: Catalog) -> dict[str, Any]:
         pictures.kv_chart(llm, by_length=facts["kv_bytes_by_length"]) if _grows(facts) else None,
         pictures.parts_chart(facts["parameters_by_part"]),
     )
-    return {"llm": llm, "derived": derived, "charts": _drawn(charts)}
+    return {"llm": llm, "derived": derived, "charts": _drawn(charts), "remarks": found.payload.get("remarks", [])}
 
 
 def _grows(facts: Mapping[str, Any]) -> bool:

@@ -57,7 +57,13 @@ def llm_add(request: TeamRequest) -> HttpResponse:
         return _llm_page(request, typed=typed, problem=ImportProblem(None, "name", _("Give it a name.")))
     try:
         config = forms.config_read(request.POST, file=request.FILES.get("file"))
-        entry = services.llm_import(team=request.team, name=typed["name"], config=config, user_id=request.user.pk)
+        entry = services.llm_import(
+            team=request.team,
+            name=typed["name"],
+            config=config,
+            quantised=forms.quantised_read(request.FILES.get("hf_quant_config")),
+            user_id=request.user.pk,
+        )
     except ImportProblem as problem:
         return _llm_page(request, typed=typed, problem=problem)
     messages.success(request, _("“%(name)s” is in your team’s catalog.") % {"name": entry.name})
