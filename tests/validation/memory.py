@@ -11,13 +11,13 @@ from typing import Any
 from planner import kinds
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.result import Result
-from tests.validation.memory_specs import CONFIGURED_ASIDE, GIB, SPECS
+from tests.validation.memory_specs import CONFIGURED_ASIDE, GIB, POOL_ASIDE, SPECS
 from tests.validation.rows import VERDICT, Row, gives
 from tests.validation.shipped import catalog
 
 Log = Mapping[str, str]
 _KV_DTYPES = {"fp8": "fp8", "fp8_e5m2": "fp8", "bfloat16": "bf16"}
-_DOES_NOT_START = {"kv063", "kv064", "kv065", "kv069"}
+_DOES_NOT_START = {"kv063", "kv064", "kv065"}
 _CONDITIONS = ("model", "gpu", "engine_version", "max_model_len")
 
 
@@ -81,18 +81,27 @@ def row(log: Log, quantity: str, **more: Any) -> Row:
 
 
 def compared(
-    log: Log, quantity: str, *, found: Result | str, metric: str, measured: float, unit: str, row_id: str = ""
+    log: Log,
+    quantity: str,
+    *,
+    found: Result | str,
+    metric: str,
+    measured: float,
+    unit: str,
+    row_id: str = "",
+    decimals: int | None = None,
 ) -> Row:
-    """A row whose figure is compared, or one that says why it cannot be."""
+    """A row whose figure is compared, in the digits of the log, or one that says why it cannot be."""
     given = {"id": row_id or log["id"], "measured": measured, "unit": unit}
     if isinstance(found, str):
         return row(log, quantity, **given, status="not expressible", reason=found)
     made = found.metrics[metric]
     scale = GIB if unit == "GiB" else 1
-    if made.value is None:
-        return row(log, quantity, **given, predicted=0.0)
+    value = (made.value or 0.0) / scale
     low, high = (None if end is None else end / scale for end in (made.low, made.high))
-    return row(log, quantity, **given, predicted=made.value / scale, low=low, high=high)
+    return row(
+        log, quantity, **given, predicted=value if decimals is None else round(value, decimals), low=low, high=high
+    )
 
 
 def aside(log: Log, quantity: str, reason: str) -> Row:
@@ -153,13 +162,8 @@ def _concurrency_of_tokens(log: Log) -> Iterator[Row]:
         measured=concurrency,
         unit="requests",
         row_id=name,
+        decimals=len(log["max_concurrency"].partition(".")[2]),
     )
-
-
-POOL_ASIDE = {
-    "kv004": "the bytes are of the rank that printed them, the blocks of the smallest rank: 3 % apart",
-    "kv073": "figures rounded to the GiB and to a thousand tokens",
-}
 
 
 @gives("memory_kv_tokens_configured")
@@ -210,11 +214,11 @@ def one_line(log: Log) -> dict[str, float] | None:
 def fit() -> Iterator[Row]:
     """Whether the engine starts; a verdict inside its range may stay open."""
     for log in logs():
-        if log["id"] in CONFIGURED_ASIDE and log["id"] not in _DOES_NOT_START:
+        measured = 1.0 if _starts(log) else 0.0
+        if log["id"] in CONFIGURED_ASIDE:
             yield aside(log, "memory_fit", CONFIGURED_ASIDE[log["id"]])
             continue
         found = answer(log)
-        measured = 0.0 if log["id"] in _DOES_NOT_START else 1.0
         if isinstance(found, str):
             yield row(log, "memory_fit", measured=measured, unit=VERDICT, status="not expressible", reason=found)
             continue
@@ -229,3 +233,10 @@ def fit() -> Iterator[Row]:
             measured=measured,
             unit=VERDICT,
         )
+
+
+def _starts(log: Log) -> bool:
+    """What the log says; vLLM refuses to start with fewer tokens than one request of the longest length."""
+    tokens, longest = _tokens(log), figure(log, "max_model_len")
+    short = log["engine"] == "vllm" and tokens is not None and longest is not None and tokens < longest
+    return log["id"] not in _DOES_NOT_START and not short

@@ -100,3 +100,10 @@ CONFIGURED_ASIDE: Mapping[str, str] = {
     "kv088": "the memory fraction is not stated",
 }
 """Rows that do not say enough to be computed from the configuration alone."""
+
+POOL_ASIDE: Mapping[str, str] = {
+    "kv001": "the bytes are of the rank that printed them, the blocks of the smallest rank: 0.6 % apart",
+    "kv004": "the bytes are of the rank that printed them, the blocks of the smallest rank: 3 % apart",
+    "kv073": "figures rounded to the GiB and to a thousand tokens",
+}
+"""Rows whose bytes and tokens are not of one pool."""

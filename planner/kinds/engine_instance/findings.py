@@ -54,11 +54,15 @@ def sentence(
     refused: str = "",
 ) -> str:
     """The answer in one or two sentences. ``refused`` says why there are no times."""
+    verdict = metrics["fits"]
+    close = verdict.low is not None and verdict.low != verdict.high
     if not fitted.starts:
-        return f"**It does not start.** {_reason(plan, fitted)}"
+        claim = "**Too close to call**: most likely it does not start." if close else "**It does not start.**"
+        return f"{claim} {_reason(plan, fitted)}"
     terms = fitted.tight.terms
+    claim = "**Too close to call**: most likely it fits;" if close else "**It fits**:"
     room = (
-        f"**It fits**: {show(terms.weights, 'bytes')} of weights on each GPU leave {show(terms.kv_pool, 'bytes')} "
+        f"{claim} {show(terms.weights, 'bytes')} of weights on each GPU leave {show(terms.kv_pool, 'bytes')} "
         f"of KV cache, {show(metrics['kv_pool_tokens'].value, 'tokens')}."
     )
     if not request_fits(plan, fitted):

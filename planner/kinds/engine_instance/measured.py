@@ -22,6 +22,8 @@ from planner.kinds.engine_instance.spec import EngineInstanceSpec
 GIB = 2.0**30
 _PRINTED = 0.005 * GIB
 """Half of the last digit of a size in a log."""
+_FAR = 0.05 * GIB
+"""A pool this far from the one measured cannot be explained by rounding."""
 _CLOSE = 0.03
 """Tokens and bytes of a pool that agree this well are of one pool."""
 _FIELDS = {
@@ -101,13 +103,39 @@ def _calibrated(
     plan, then = (replace(each, weights_scale=scale) for each in (plan, then))
     then = _with_parts(then, figures)
     pool, doubt = _measured_pool(then, figures)
-    shift = None if pool is None else fits.fit(then).tight.terms.kv_pool - pool
-    if then.measured is not None or shift is not None:
-        known = then.measured or Measured()
-        then = replace(then, measured=replace(known, rest_shift=shift, rounding=_PRINTED))
-    plan = replace(plan, measured=then.measured, activation_scale=then.activation_scale)
-    doubts = (*_weight_doubt(scale, figures, weights), *doubt)
-    return plan, Calibration(plan, figures, filled, against, doubts)
+    doubts = [*_weight_doubt(scale, figures, weights), *doubt]
+    if pool is not None:
+        then = _with_pool(then, pool)
+        short = pool - fits.fit(then).tight.terms.kv_pool
+        if short > _FAR:
+            # Nothing is left to give way but the memory itself: the log is of a larger GPU or fraction.
+            then = _with_memory(then, short)
+            then = _with_pool(replace(then, measured=_without_shift(then)), pool)
+            doubts.append(_memory_doubt(plan, then))
+    plan = replace(plan, measured=then.measured, activation_scale=then.activation_scale, visible=then.visible)
+    return plan, Calibration(plan, figures, filled, against, tuple(doubts))
+
+
+def _with_pool(then: Plan, pool: float) -> Plan:
+    """The plan whose pool is as measured: the other terms take the difference."""
+    shift = fits.fit(then).tight.terms.kv_pool - pool
+    return replace(then, measured=replace(then.measured or Measured(), rest_shift=shift, rounding=_PRINTED))
+
+
+def _without_shift(then: Plan) -> Measured | None:
+    return replace(then.measured, rest_shift=None) if then.measured else None
+
+
+def _with_memory(then: Plan, short: float) -> Plan:
+    fraction = fits.fit(then).tight.terms.memory_fraction
+    return replace(then, visible=Spread.exact(then.visible_bytes + short / fraction))
+
+
+def _memory_doubt(plan: Plan, then: Plan) -> str:
+    return (
+        f"weights and pool of the log do not fit the {plan.visible_bytes / GIB:.1f} GiB that {plan.gpu.name} shows; "
+        f"{then.visible_bytes / GIB:.1f} GiB are taken: it was another GPU, or another memory fraction"
+    )
 
 
 def _as_logged(asked: EngineInstanceSpec, against: tuple[tuple[str, Any, Any], ...]) -> EngineInstanceSpec:
@@ -132,7 +160,7 @@ def _with_parts(then: Plan, figures: Mapping[str, float]) -> Plan:
 
 def _measured_pool(then: Plan, figures: Mapping[str, float]) -> tuple[float | None, tuple[str, ...]]:
     """Bytes of the pool that was measured, by the finest figure, and what speaks against it."""
-    by_size = figures.get("kv_pool")
+    by_size = _whole_pool(then, figures["kv_pool"]) if "kv_pool" in figures else None
     if by_size is None and "non_kv" in figures:
         by_size = fits.fit(then).tight.terms.budget - figures["non_kv"]
     tokens = figures.get("tokens")
@@ -148,6 +176,18 @@ def _measured_pool(then: Plan, figures: Mapping[str, float]) -> tuple[float | No
         f"the spec makes {by_tokens / tokens:,.0f}: another KV cache format, block or set of layers"
     )
     return by_size, (doubt,)
+
+
+def _whole_pool(then: Plan, printed: float) -> float:
+    """The pool of a printed size, which may leave out the states of recurrent layers and the cache of a draft layer."""
+    settings, tight = then.settings, fits.fit(then).tight
+    if settings["printed_pool"] != "keys_and_values":
+        return printed
+    if then.spec.draft and tight.mix.attention:
+        printed *= (tight.mix.attention + 1) / tight.mix.attention
+    if tight.mix.state and then.hybrid_cache == "two_pools":
+        printed *= 1.0 + settings["state_pool_ratio"]
+    return printed
 
 
 def _bytes_of(then: Plan, tokens: int) -> float | None:

@@ -34,15 +34,15 @@ def stage_weights(plan: Plan) -> tuple[float, ...]:
     """Weights of a rank of each stage [bytes]; empty stages hold none."""
     found = weights.stage_weight_bytes(plan.llm, dtype=plan.weight_dtype, split=split_of(plan))
     found += (0.0,) * (plan.layout.pipeline_parallel - len(found))
-    beside = 0.0 if plan.weights_scale is not None else float(plan.settings.get("loaded_beside", 0.0))
-    return tuple(size * _scale(plan) + (beside if size else 0.0) for size in found)
+    measured = 1.0 if plan.weights_scale is None else plan.weights_scale
+    beside = float(plan.settings.get("loaded_beside", 0.0))
+    return tuple((size * _checkpoint_scale(plan) + (beside if size else 0.0)) * measured for size in found)
 
 
-def _scale(plan: Plan) -> float:
-    scale = 1.0 if plan.weights_scale is None else plan.weights_scale
+def _checkpoint_scale(plan: Plan) -> float:
     if plan.spec.checkpoint_bytes is None:
-        return scale
-    return scale * plan.spec.checkpoint_bytes / memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
+        return 1.0
+    return plan.spec.checkpoint_bytes / memory.weight_bytes(plan.llm, dtype=plan.weight_dtype)
 
 
 def load_peak_bytes(plan: Plan) -> float:
