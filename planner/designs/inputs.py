@@ -48,7 +48,7 @@ def show_value(field: FieldInfo, *, value: Any, catalog: Catalog) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str):
-        return _entry_name(meta.get("catalog", ""), slug=value, catalog=catalog)
+        return _text(meta, text=value, catalog=catalog)
     if isinstance(value, int | float):
         return quantities.show(value, meta.get("unit", ""), shown=meta.get("shown_unit", ""))
     if isinstance(value, list):
@@ -56,6 +56,12 @@ def show_value(field: FieldInfo, *, value: Any, catalog: Catalog) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {show_value(field, value=item, catalog=catalog)}" for key, item in value.items())
     return str(value)
+
+
+def _text(meta: Mapping[str, Any], *, text: str, catalog: Catalog) -> str:
+    if meta.get("lines"):
+        return quantities.show(float(len(text.strip().splitlines())), "lines")
+    return _entry_name(meta.get("catalog", ""), slug=text, catalog=catalog)
 
 
 def _group(name: str, *, rows: list[dict[str, Any]]) -> dict[str, Any]:

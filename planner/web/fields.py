@@ -242,7 +242,7 @@ def _short(field: Field) -> str:
     if not field.text:
         return ""
     if field.control == "lines":
-        return _("given")
+        return quantities.show(float(len(field.text.strip().splitlines())), "lines")
     if field.choices:
         return dict(field.choices).get(field.text, field.text)
     unit = field.unit_text

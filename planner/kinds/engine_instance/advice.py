@@ -11,11 +11,13 @@ from planner.kinds.engine_instance.findings import placed
 from planner.kinds.engine_instance.fit import held_tokens
 from planner.kinds.engine_instance.plan import DEFAULT_CONCURRENCY
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
+from planner.kinds.engine_instance.spec_start_up import unmeasured
 
 _OTHER_GPUS = (("h100-sxm", "H100"), ("h200-sxm", "H200"), ("b200-sxm", "B200"))
 _MOST_RANKS = 1024
 _MOST_LOAD = 1e6
 _ALL = 0.995
+_MEASURED_ON = {"gpu", "gpus", "engine", "weight_dtype"}
 _WIDE = ("fp32", "bf16", "fp16")
 
 
@@ -107,7 +109,14 @@ def _objective_words(spec: EngineInstanceSpec) -> str:
 
 def variants(spec: EngineInstanceSpec, result: Result) -> Sequence[Variant]:
     """One change each, offered as a click."""
-    return tuple(_variants(spec, result))
+    return tuple(_without_measurements(spec, each) for each in _variants(spec, result))
+
+
+def _without_measurements(spec: EngineInstanceSpec, variant: Variant) -> Variant:
+    """Another GPU, engine, placement or format of the weights is not what the start-up was measured on."""
+    if not _MEASURED_ON & set(variant.change):
+        return variant
+    return Variant(variant.label, {**variant.change, **unmeasured(spec)})
 
 
 def _variants(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
@@ -163,6 +172,14 @@ def _follow_ups(spec: EngineInstanceSpec, result: Result) -> Iterator[FollowUp]:
         f"fits at all has {show(longest, 'tokens')}.",
     )
     pool = result.metrics["kv_pool_bytes"]
+    if pool.basis == "measured":
+        yield FollowUp(
+            "How sure is the size of the pool?",
+            f"{show(pool.value, 'bytes')} a GPU, as the start-up of this replica has it; the "
+            f"{show(per_token, 'bytes/token')} follow from the LLM.",
+        )
+        yield from _load_follow_ups(spec, result)
+        return
     yield FollowUp(
         "How sure is the size of the pool?",
         f"{show(pool.value, 'bytes')} a GPU, give or take {show((pool.high or 0.0) - (pool.value or 0.0), 'bytes')}: "

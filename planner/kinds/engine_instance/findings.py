@@ -14,6 +14,7 @@ from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance import remarks, search, sources
 from planner.kinds.engine_instance.load import Operation
 from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.spec_start_up import unmeasured
 
 _NEAR_SATURATION = 0.8
 
@@ -33,7 +34,7 @@ def findings(
     """All findings of a design, in the order they come to mind; the caller ranks them."""
     found: list[Finding] = []
     if not fitted.starts:
-        found.append(_does_not_start(plan, fitted))
+        found.append(_does_not_start(plan, fitted, close=fits.bounds(plan, fitted).too_close))
         found += _alternatives(plan, catalog)
     elif not request_fits(plan, fitted):
         found.append(_request_too_long(plan, fitted))
@@ -107,16 +108,17 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
     )
 
 
-def _does_not_start(plan: Plan, fitted: fits.Fit) -> Finding:
+def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
     change: dict[str, Any] | None = None
     suggestion = None
+    claim = "most likely does not start" if close else "does not start"
     if fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= _request_tokens(plan):
         change = {"max_model_len": fitted.longest_request}
         suggestion = f"Limit requests to {fitted.longest_request:,} tokens."
     return Finding(
         code=fitted.problem,
         severity="error",
-        message=f"{plan.engine_name} does not start. {_reason(plan, fitted)}",
+        message=f"{plan.engine_name} {claim}. {_reason(plan, fitted)}",
         metric="fits",
         suggestion=suggestion,
         change=change,
@@ -144,7 +146,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
             message=f"The smallest replica of this GPU on which it starts is {gpus} × {plan.gpu.name}.",
             metric="smallest_gpus",
             suggestion=f"{show(gpus, 'GPUs')} by tensor parallelism{price}.",
-            change=placed(gpus),
+            change=placed(gpus, **unmeasured(plan.spec)),
         )
     best = search.cheapest(plan, catalog)
     if best is None or (best.gpu.slug == plan.gpu.slug and best.gpus == gpus):
@@ -155,7 +157,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
         severity="info",
         message=f"The cheapest replica on which it starts is {best.gpus} × {best.gpu.name}.",
         suggestion=f"{best.gpus} × {best.gpu.name}, {price}.",
-        change=placed(best.gpus, gpu=best.gpu.slug, gpu_price_usd_per_h=None),
+        change=placed(best.gpus, gpu=best.gpu.slug, gpu_price_usd_per_h=None, **unmeasured(plan.spec)),
     )
 
 

@@ -62,10 +62,12 @@ def _verdict(fitted: fits.Fit, bounds: fits.Bounds, basis: Basis) -> Metric:
 
 def _weights(fitted: fits.Fit, known: Calibration | None) -> Metric:
     spread, value = fitted.tight.terms.spreads["weights"], fitted.tight.terms.weights
+    basis: Basis
     if known is not None and "weights" in known.figures:
-        basis: Basis = "measured" if known.same_settings else "calibrated"
+        basis = "measured" if known.same_settings else "calibrated"
         return Metric(BY_NAME["weights_bytes"], value, basis=basis)
-    return Metric(BY_NAME["weights_bytes"], value, low=min(spread.low, value), high=max(spread.high, value))
+    basis = "exact" if spread.low == spread.high else "calibrated"
+    return _ranged("weights_bytes", value, low=spread.low, high=spread.high, basis=basis)
 
 
 def _pool(plan: Plan, fitted: fits.Fit, bounds: fits.Bounds, basis: Basis) -> dict[str, Metric]:

@@ -9,6 +9,7 @@ from planner.core.result import Finding
 from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.spec_start_up import unmeasured
 
 
 def placement(plan: Plan) -> Iterator[Finding]:
@@ -39,6 +40,7 @@ def placement(plan: Plan) -> Iterator[Finding]:
                 "data_parallel_attention": layout.stage_gpus,
                 "expert_parallel": None,
                 "context_parallel": None,
+                **unmeasured(plan.spec),
             },
         )
     if llm.moe is None and plan.spec.expert_parallel not in (None, 1):

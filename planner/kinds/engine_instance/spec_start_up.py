@@ -36,7 +36,7 @@ class StartUpFields(EngineFields):
         None,
         label=_("Lines of the log"),
         group=START_UP,
-        empty=_("Available KV cache memory: 19.28 GiB"),
+        empty=_("none"),
         advanced=True,
         help=_("Paste what the engine printed at start-up: memory is then taken from it. Blank fields follow the log."),
     )
@@ -86,3 +86,9 @@ class StartUpFields(EngineFields):
         if engine != self.engine:
             raise ValueError(f"startup_log: these are lines of {ENGINES[engine]}, the engine is {ENGINES[self.engine]}")
         return self
+
+
+def unmeasured(spec: StartUpFields) -> dict[str, None]:
+    """The change that takes measured figures back: they hold for the replica they were taken on."""
+    names = ("startup_log", *(name for name in type(spec).model_fields if name.startswith("measured_")))
+    return {name: None for name in names if getattr(spec, name) is not None}

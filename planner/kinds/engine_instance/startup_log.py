@@ -138,7 +138,7 @@ def read(text: str) -> Readings:
     found = {engine: _figures(plain, lines) for engine, lines in _FIGURES.items()}
     engine = max(found, key=lambda name: len(found[name]))
     if not found[engine]:
-        raise ValueError(f"no line of an engine's start-up was found; what helps are {'; '.join(_WANTED.values())}")
+        raise ValueError(f"No line of a start-up was found. What helps: {'; '.join(_WANTED.values())}.")
     figures = found[engine]
     if engine == "sglang":
         figures |= _k_and_v(plain)
