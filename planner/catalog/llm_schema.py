@@ -131,6 +131,7 @@ class ArchitectureContent(Content):
     plain_layers: CountOrNone = 0
     small_params: Annotated[int, Field(ge=-(10**12), le=10**13)] = 0
     vision_params: Many = 0
+    rotary_positions: CountOrNone = 0
 
     @model_validator(mode="after")
     def _layers_add_up(self) -> ArchitectureContent:

@@ -71,6 +71,8 @@ class Rank:
     """How the GPUs talk: nvlink, pcie or rocm."""
     draft_bytes: float = 0.0
     """Weights of a draft layer; engines differ on whether they are loaded before or after the pool is cut."""
+    unexplained: float = 0.0
+    """How far the pool may be off for reasons that no term has [bytes]."""
     dispatch: Spread = NOTHING
     """Buffers of an all-to-all library between experts."""
     measured: Measured | None = None
@@ -169,9 +171,9 @@ def assemble(
     """
     activation, context, graph = taken
     spreads = {"weights": rank.weights, "activation": activation, "graph": graph, "context": context}
-    visible = rank.visible.kept(visible_share)
-    down = (*(spread.high - spread.typical for spread in spreads.values()), visible.typical - visible.low)
-    up = (*(spread.typical - spread.low for spread in spreads.values()), visible.high - visible.typical)
+    visible, more = rank.visible.kept(visible_share), rank.unexplained
+    down = (*(spread.high - spread.typical for spread in spreads.values()), visible.typical - visible.low, more)
+    up = (*(spread.typical - spread.low for spread in spreads.values()), visible.high - visible.typical, more)
     return Terms(
         budget=float(round(budget)),
         weights=float(round(rank.weights.typical)),

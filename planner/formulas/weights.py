@@ -34,6 +34,8 @@ class Split:
     expert_padding: float = 1.0
     mlp_ranks: int | None = None
     absorbed_copies: bool = False
+    vision_copies: bool = False
+    """A vision tower stands whole on every rank."""
 
     @property
     def stage_gpus(self) -> int:
@@ -144,7 +146,8 @@ def _table_bytes(llm: Llm, *, dtype: str, split: Split) -> tuple[float, float]:
     """Embedding (with a vision tower, if there is one) and head."""
     padded = -(-llm.vocab // _VOCABULARY_MULTIPLE) * _VOCABULARY_MULTIPLE
     table = padded * llm.hidden / split.tensor_parallel
-    vision = parameters(llm)["vision"] * _width(llm, "vision", dtype) / split.tensor_parallel
+    vision = parameters(llm)["vision"] * _width(llm, "vision", dtype)
+    vision /= 1 if split.vision_copies else split.tensor_parallel
     return table * _width(llm, "embedding", dtype) + vision, table * _width(llm, "head", dtype)
 
 

@@ -57,7 +57,7 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "kv067": {"llm": "llama-2-70b", **A80, "engine_version": "0.2.4"},
     "kv068": {"llm": "llama-3-1-8b", "gpu": "rtx-3090", "engine_version": "0.7.0"},
     "kv069": {"llm": "llama-3-1-8b", "gpu": "rtx-3090", "engine_version": "0.7.0"},
-    "kv071": {"llm": "mimo-v2-flash", **H200},
+    "kv071": {"llm": "mimo-v2-flash", **H200, "engine_version": "0.5.7"},
     "kv072": {"llm": "glm-5-2", **H200, "weight_dtype": "fp8"},
     "kv073": {"llm": "glm-5-2", **H200, "weight_dtype": "fp8", "all_to_all": "deepep", "data_parallel_attention": 16},
     "kv074": {"llm": "glm-5-2", **H200, "weight_dtype": "fp8", "all_to_all": "deepep", "data_parallel_attention": 16},
@@ -74,8 +74,8 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "kv082": {"llm": "llama-3-1-8b", "gpu": "a100-sxm-40gb", "engine_version": "0.15.0", "graph_capture": False},
     "kv084": {"llm": "qwen3-235b-a22b", "gpu": "l40s", "weight_dtype": "fp8", "expert_parallel": 8},
     "kv085": {"llm": "qwen3-235b-a22b", "gpu": "l40s", "weight_dtype": "int4", "expert_parallel": 8},
-    "kv087": {"llm": "qwen3-5-9b", "gpu": "rtx-3090"},
-    "kv088": {"llm": "kimi-k2-5", "gpu": "mi355x", "weight_dtype": "int4_g32"},
+    "kv087": {"llm": "qwen3-5-9b", "gpu": "rtx-3090", "engine_version": "0.5.9"},
+    "kv088": {"llm": "kimi-k2-5", "gpu": "mi355x", "engine_version": "0.5.9"},
 }
 
 UNSTATED_GPU = "the row does not say which GPU it was; the class only fits a guess"
@@ -104,6 +104,8 @@ CONFIGURED_ASIDE: Mapping[str, str] = {
 POOL_ASIDE: Mapping[str, str] = {
     "kv001": "the bytes are of the rank that printed them, the blocks of the smallest rank: 0.6 % apart",
     "kv004": "the bytes are of the rank that printed them, the blocks of the smallest rank: 3 % apart",
+    "kv022": "the log mixes the blocks of the V0 core with the concurrency of V1",
+    "kv071": "the bytes are of the pool of windows alone, the tokens too; the pool of full layers is not stated",
     "kv073": "figures rounded to the GiB and to a thousand tokens",
 }
 """Rows whose bytes and tokens are not of one pool."""

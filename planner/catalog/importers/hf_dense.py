@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.catalog.importers import ImportProblem
 from planner.catalog.importers.hf_layers import (
     BOTH,
     DENSE,
@@ -21,6 +22,8 @@ from planner.catalog.importers.hf_layers import (
     with_window,
 )
 from planner.catalog.importers.hf_reader import Config
+
+_MOST_STRETCH = 1000
 
 
 def dense(config: Config) -> Shape:
@@ -98,7 +101,19 @@ def gemma3(config: Config) -> Shape:
     types = layer_types(config, layers=shape["layers"])
     pattern = config.count("sliding_window_pattern", "_sliding_window_pattern", default=6)
     shape = with_window(shape, config, mixers=types or _every_nth_full(shape["layers"], pattern))
+    shape |= _stretched_rotary(config, positions=shape["max_context_tokens"])
     return small(_query_norms(shape), 2 * shape["layers"] * shape["hidden"])
+
+
+def _stretched_rotary(config: Config, *, positions: int) -> Shape:
+    """Linear scaling stretches the table of the full layers by its factor; windows have a plain one of their own."""
+    scaling = config.part("rope_scaling")
+    if scaling is None or "linear" not in (scaling.text("rope_type"), scaling.text("type")):
+        return {}
+    factor = scaling.values.get("factor")
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 1 <= factor <= _MOST_STRETCH:
+        raise ImportProblem(None, "rope_scaling", "of the linear kind has a factor from 1 to 1,000")
+    return {"rotary_positions": round(positions * (factor + 1))}
 
 
 def _every_nth_full(layers: int, pattern: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.core.catalog import Catalog, Gpu, Llm
-from planner.formulas import calibration, engine_memory, memory, roofline
+from planner.formulas import attention, calibration, engine_memory, memory, roofline
 from planner.formulas.memory_terms import Measured, Spread
 from planner.kinds.engine_instance import sizes
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
@@ -64,7 +64,11 @@ class Plan:
 
     @property
     def pages_by_kind(self) -> bool:
-        return self.is_mixed and self.hybrid_cache != "unified_pages"
+        if not self.is_mixed:
+            return False
+        # Where every layer slides there is nothing to unify: the windows stay windows.
+        alone = attention.full_layers(self.llm) == 0 and self.llm.linear is None
+        return self.hybrid_cache != "unified_pages" or (alone and bool(self.settings.get("windows_alone", False)))
 
 
 def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:

@@ -41,7 +41,9 @@ def cells_of(plan: Plan) -> Cells:
     if llm.compressed:
         full = window = attention.kv_bytes_per_token(llm, dtype_bytes=width, tensor_parallel=ranks) / llm.layers
     state = attention.recurrent_state_bytes(llm, tensor_parallel=ranks)
-    index = attention.indexer_bytes_per_token(llm, dtype_bytes=width) / max(attention.attention_layers(llm), 1)
+    index = 0.0
+    if plan.settings["indexer_in_pool"]:
+        index = attention.indexer_bytes_per_token(llm, dtype_bytes=width) / max(attention.attention_layers(llm), 1)
     return Cells(full / share, window / share, state / llm.linear.layers if llm.linear else 0.0, index / share)
 
 
@@ -49,7 +51,8 @@ def _cut(plan: Plan, *, pool_bytes: float, mix: Mix) -> paging.Pool:
     cells = cells_of(plan)
     # Context-parallel ranks hold a block's worth of tokens each: together their block is longer.
     block = plan.block_size * plan.layout.context_parallel
-    if not plan.pages_by_kind or (plan.hybrid_cache == "two_pools" and not (mix.full or mix.state)):
+    alone = plan.hybrid_cache == "two_pools" and not (mix.full or mix.state)
+    if not plan.pages_by_kind or alone:
         token = cells.full * mix.full + cells.window * mix.window + cells.index * mix.attention
         fixed = cells.state * mix.state + _compressed_window(plan, mix)
         return paging.uniform_pool(pool_bytes=pool_bytes, block_size=block, token_bytes=token, state_bytes=fixed)

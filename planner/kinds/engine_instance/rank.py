@@ -7,6 +7,8 @@ from planner.formulas.memory_terms import NOTHING, Rank, Spread
 from planner.kinds.engine_instance.plan import Plan
 
 _ADAPTER_RANK = 16
+_LEFT_WHEN_KNOWN = 0.2
+"""Of the unexplained, what stays once a log names what was taken before loading or beside the allocator."""
 _PLAIN = ("fp32", "bf16", "fp16")
 
 
@@ -21,6 +23,7 @@ def split_of(plan: Plan) -> weights.Split:
         redundant_experts=layout.redundant_experts,
         expert_padding=weights.expert_padding(plan.llm) if _is_padded(plan) else 1.0,
         mlp_ranks=layout.stage_gpus if across else None,
+        vision_copies=bool(settings.get("vision_copies", False)),
         absorbed_copies=copies == "always" or (copies == "quantised" and plan.weight_dtype not in _PLAIN),
     )
 
@@ -73,8 +76,16 @@ def of_stage(plan: Plan, *, weights_bytes: float) -> Rank:
         graph_capture=plan.graph_capture,
         gpu_class=plan.gpu_class,
         dispatch=_dispatch(plan),
+        unexplained=0.0 if summed else _unexplained(plan),
         measured=plan.measured,
     )
+
+
+def _unexplained(plan: Plan) -> float:
+    share = plan.memory_rules["unexplained"][plan.settings["memory_fraction_of"]]
+    # What was free before loading leaves no room for other processes and most of the rest.
+    known = plan.measured is not None and plan.measured.context is not None
+    return float(share * plan.visible_bytes * (_LEFT_WHEN_KNOWN if known else 1.0))
 
 
 def _weights_spread(plan: Plan, size: float) -> Spread:
