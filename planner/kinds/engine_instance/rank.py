@@ -23,7 +23,7 @@ def split_of(plan: Plan) -> weights.Split:
         redundant_experts=layout.redundant_experts,
         expert_padding=weights.expert_padding(plan.llm) if _is_padded(plan) else 1.0,
         mlp_ranks=layout.stage_gpus if across else None,
-        vision_copies=bool(settings.get("vision_copies", False)),
+        vision_copies=plan.llm.family in settings.get("vision_whole_in", ()),
         absorbed_copies=copies == "always" or (copies == "quantised" and plan.weight_dtype not in _PLAIN),
     )
 
