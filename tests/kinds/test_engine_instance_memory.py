@@ -386,6 +386,55 @@ def test_sglang_counts_the_draft_layer_in_its_cell() -> None:
     assert value(result, "kv_pool_tokens") == pytest.approx(201_681, rel=0.001)
 
 
+@pytest.mark.parametrize(
+    ("field", "setting", "spec"),
+    [
+        ("engine_core", "v1", {"engine": "sglang"}),
+        ("redundant_experts", 8, {}),
+        ("all_to_all", "deepep", {}),
+        ("hybrid_cache", "unified_pages", {}),
+        ("measured_free_before_load_bytes", 70 * GIB, {}),
+        ("measured_memory_fraction", 0.8, {}),
+        ("checkpoint_dtype", "bf16", {}),
+    ],
+)
+def test_a_field_that_changes_nothing_is_named(field: str, setting: Any, spec: dict[str, Any]) -> None:
+    plain, given_ = answer(**spec), answer(**spec, **{field: setting})
+    assert given_.metrics == plain.metrics
+    assert f"({field}) changes nothing" in finding(given_, "field_ignored").message
+    change = finding(given_, "field_ignored").change
+    assert change is not None
+    assert "field_ignored" not in codes(answer(**{**spec, field: setting, **change}))
+
+
+@pytest.mark.parametrize(
+    ("field", "setting", "spec"),
+    [
+        ("engine_core", "v0", {"engine_version": "0.8.3"}),
+        ("redundant_experts", 32, {"llm": "gpt-oss-20b"}),
+        ("all_to_all", "deepep", {"llm": "gpt-oss-20b"}),
+        ("hybrid_cache", "unified_pages", {"llm": "gpt-oss-20b"}),
+        ("visible_memory_bytes", 70 * GIB, {}),
+        ("max_total_tokens", 10_000, {"engine": "sglang"}),
+        ("checkpoint_dtype", "bf16", {"weight_dtype": "fp8"}),
+        ("measured_free_before_load_bytes", 70 * GIB, {"engine": "sglang"}),
+        ("measured_memory_fraction", 0.8, {"measured_kv_pool_bytes": 40 * GIB}),
+        ("measured_weights_bytes", 16 * GIB, {}),
+        ("measured_non_kv_bytes", 20 * GIB, {}),
+        ("measured_kv_tokens", 300_000, {}),
+    ],
+)
+def test_a_field_of_memory_changes_the_answer(field: str, setting: Any, spec: dict[str, Any]) -> None:
+    plain, given_ = answer(**spec), answer(**spec, **{field: setting})
+    assert given_.metrics != plain.metrics
+    assert "field_ignored" not in codes(given_)
+
+
+def test_words_of_quantisers_are_understood() -> None:
+    for words, ours in (("bitsandbytes", "nf4"), ("gptq-int8", "int8"), ("AWQ", "int4"), ("gguf-q4_k_m", "q4_k_m")):
+        assert answer(weight_dtype=words).metrics == answer(weight_dtype=ours).metrics
+
+
 LLMS = st.sampled_from(["llama-3.1-8b", "gpt-oss-20b", "qwen3-5-35b-a3b", "gemma-3-12b", "deepseek-v2-lite"])
 ENGINES = st.sampled_from(["vllm", "sglang", "tensorrt_llm"])
 

@@ -9,6 +9,7 @@ from planner.core.catalog import MissingFigure
 from planner.core.quantities import show
 from planner.core.result import Finding
 from planner.kinds.engine_instance import fit as fits
+from planner.kinds.engine_instance import ignored
 from planner.kinds.engine_instance.measured import Calibration
 from planner.kinds.engine_instance.plan import Plan
 
@@ -38,6 +39,7 @@ def findings(plan: Plan, fitted: fits.Fit, bounds: fits.Bounds, known: Calibrati
         yield _too_close(plan, fitted)
     if plan.spec.checkpoint_dtype and fitted.load_peak > fitted.tight.terms.weights and fitted.starts:
         yield _load_peak(plan, fitted)
+    yield from ignored.findings(plan)
     if known is None:
         return
     yield _taken(plan, known)

@@ -148,7 +148,7 @@ def _as_logged(asked: EngineInstanceSpec, against: tuple[tuple[str, Any, Any], .
 def _with_parts(then: Plan, figures: Mapping[str, float]) -> Plan:
     """Terms that the log names one by one."""
     context, graph = figures.get("non_torch"), figures.get("graph")
-    if "free_before" in figures:
+    if "free_before" in figures and then.takes_free_memory:
         context = max(then.visible_bytes - figures["free_before"], 0.0)
     if "activation" in figures:
         modelled = rank.of_stage(then, weights_bytes=0.0).activation.typical

@@ -58,6 +58,11 @@ class Plan:
         return ENGINES[self.spec.engine]
 
     @property
+    def takes_free_memory(self) -> bool:
+        """Whether the memory fraction is of what is free before the weights are loaded."""
+        return bool(self.settings["memory_fraction_of"] == "free_before_load")
+
+    @property
     def is_mixed(self) -> bool:
         """Whether some layers do not keep the whole context."""
         return self.llm.sliding is not None or self.llm.linear is not None

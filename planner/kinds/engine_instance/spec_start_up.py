@@ -88,7 +88,13 @@ class StartUpFields(EngineFields):
         return self
 
 
+def measured_fields(spec: StartUpFields) -> tuple[str, ...]:
+    """Fields that hold something measured; at which fraction it was is not."""
+    names = ("startup_log", *(name for name in type(spec).model_fields if name.startswith("measured_")))
+    return tuple(name for name in names if getattr(spec, name) is not None and name != "measured_memory_fraction")
+
+
 def unmeasured(spec: StartUpFields) -> dict[str, None]:
     """The change that takes measured figures back: they hold for the replica they were taken on."""
-    names = ("startup_log", *(name for name in type(spec).model_fields if name.startswith("measured_")))
+    names = (*measured_fields(spec), "measured_memory_fraction")
     return {name: None for name in names if getattr(spec, name) is not None}

@@ -5,8 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_WEIGHTS: Mapping[str, str | None] = {
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "fp4": "nvfp4",
+    "awq": "int4",
+    "gptq": "int4",
+    "awq-int4": "int4",
+    "gptq-int4": "int4",
+    "gptq-int8": "int8",
+    "bitsandbytes": "nf4",
+    "bitsandbytes-4bit": "nf4",
+    "bnb": "nf4",
+    "gguf-q4_k_m": "q4_k_m",
+    "gguf-q8_0": "q8_0",
+}
 _ALIASES: Mapping[str, Mapping[str, str | None]] = {
-    "weight_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp4": "nvfp4", "awq": "int4", "gptq": "int4"},
+    "weight_dtype": _WEIGHTS,
+    "checkpoint_dtype": _WEIGHTS,
     "kv_dtype": {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "auto": None},
     "engine": {"tensorrt-llm": "tensorrt_llm", "trtllm": "tensorrt_llm"},
 }

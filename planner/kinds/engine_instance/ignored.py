@@ -1,0 +1,42 @@
+"""Fields that were given and change nothing, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.core.result import Finding
+from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.spec_start_up import measured_fields
+
+
+def findings(plan: Plan) -> Iterator[Finding]:
+    """One finding a field."""
+    for name, reason in _ignored(plan):
+        yield Finding(
+            code="field_ignored",
+            severity="info",
+            message=f"{plan.spec.label_of(name)} ({name}) changes nothing: {reason}.",
+            suggestion=f"Leave {plan.spec.label_of(name)} out.",
+            change={name: type(plan.spec).model_fields[name].default},
+        )
+
+
+def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec, llm = plan.spec, plan.llm
+    if spec.engine_core is not None and spec.engine != "vllm":
+        yield "engine_core", f"{plan.engine_name} has one core"
+    if llm.moe is None and spec.redundant_experts:
+        yield "redundant_experts", f"{llm.name} has no experts"
+    if llm.moe is None and spec.all_to_all != "none":
+        yield "all_to_all", f"{llm.name} has no experts to dispatch to"
+    if spec.hybrid_cache is not None and not plan.is_mixed:
+        yield "hybrid_cache", f"all layers of {llm.name} keep the same"
+    if spec.measured_free_before_load_bytes is not None and not plan.takes_free_memory:
+        yield (
+            "measured_free_before_load_bytes",
+            f"{plan.engine_name} takes its fraction of all memory, not of what is free",
+        )
+    if spec.measured_memory_fraction is not None and not measured_fields(spec):
+        yield "measured_memory_fraction", "nothing measured is given with it"
+    if spec.checkpoint_dtype is not None and spec.checkpoint_dtype == plan.weight_dtype:
+        yield "checkpoint_dtype", "the files are in the format of the weights"
