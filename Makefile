@@ -4,7 +4,7 @@ PORT ?= 8000
 BOOTSTRAP := $(PYTHON) planner/config/bootstrap.py
 .DEFAULT_GOAL := help
 
-.PHONY: help run test check format schema bench validate lock messages
+.PHONY: help run test check format schema bench calibrate validate lock messages
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 

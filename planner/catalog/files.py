@@ -17,11 +17,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planner.catalog import kernels, names, pricing
+from planner.catalog import kernels, names, pricing, tables
 from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
 from planner.catalog.schema import TABLES
-from planner.core.catalog import Engine, Gpu, Link, Llm, Price, UnknownEntry
+from planner.core.catalog import Engine, Gpu, Link, Llm, Price, Table, UnknownEntry
 from planner.core.latency import KernelTimes, Ranks
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -67,10 +67,26 @@ def load(folder: Path = DATA) -> FileCatalog:
     """Read all files of a folder into a catalog; raises `CatalogFileError`."""
     records = [record for table in TABLES for record in _read_table(folder, table)]
     calibrations = {path.stem: _toml(path, folder) for path in sorted((folder / CALIBRATIONS).glob("*.toml"))}
+    measured = _measured_rows(folder, calibrations)
     _refuse_unknown_folders(folder)
-    catalog = FileCatalog(records, calibrations=calibrations, folder=folder)
+    catalog = FileCatalog(records, calibrations=calibrations, measured=measured, folder=folder)
     _refuse_dangling_prices(catalog)
     return catalog
+
+
+def _measured_rows(folder: Path, calibrations: dict[str, dict[str, Any]]) -> dict[str, Table]:
+    """Rows beside a calibration, by its name; their digest becomes part of it."""
+    found = {}
+    for path in sorted((folder / CALIBRATIONS).glob("*.csv")):
+        where = path.relative_to(folder).as_posix()
+        if path.stem not in calibrations:
+            raise CatalogFileError(where, [("", f"there is no {path.stem}.toml that says how the rows are used")])
+        calibrations[path.stem][tables.DIGEST] = tables.digest(path)
+        try:
+            found[path.stem] = tables.read(path, meta=calibrations[path.stem])
+        except (tables.TableError, UnicodeDecodeError) as error:
+            raise CatalogFileError(where, [("", str(error))]) from None
+    return found
 
 
 def _read_table(folder: Path, table: str) -> Iterator[Record]:
@@ -116,10 +132,16 @@ class FileCatalog:
     """The catalog of the files, or of the files and a team's entries (`with_records`). Immutable."""
 
     def __init__(
-        self, records: Sequence[Record], *, calibrations: Mapping[str, Mapping[str, Any]], folder: Path = DATA
+        self,
+        records: Sequence[Record],
+        *,
+        calibrations: Mapping[str, Mapping[str, Any]],
+        measured: Mapping[str, Table] | None = None,
+        folder: Path = DATA,
     ) -> None:
         self.folder = folder
         self._calibrations = calibrations
+        self._measured = measured or {}
         self._tables: dict[str, dict[str, Record]] = {table: {} for table in TABLES}
         self._index: dict[str, dict[str, str]] = {table: {} for table in TABLES}
         for record in records:
@@ -130,7 +152,9 @@ class FileCatalog:
     def with_records(self, records: Sequence[Record]) -> FileCatalog:
         """This catalog and further records, which win over those of the same slug or name."""
         mine = [record for table in self._tables.values() for record in table.values()]
-        return FileCatalog([*mine, *records], calibrations=self._calibrations, folder=self.folder)
+        return FileCatalog(
+            [*mine, *records], calibrations=self._calibrations, measured=self._measured, folder=self.folder
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -225,6 +249,13 @@ class FileCatalog:
             index = {names.key(known): known for known in self._calibrations}
             raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
         return MappingProxyType(self._calibrations[name])
+
+    def table(self, name: str) -> Table:
+        """The measured rows beside a calibration, the same object at every call; raises `UnknownEntry`."""
+        if name not in self._measured:
+            index = {names.key(known): known for known in self._measured}
+            raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
+        return self._measured[name]
 
     @property
     def kernel_package(self) -> str | None:

@@ -127,6 +127,14 @@ class Engine:
     figures: Mapping[str, Figure] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows measured by others, read once: ``columns`` by name, all of one length; ``meta`` says how they are used."""
+
+    columns: Mapping[str, Sequence[str]]
+    meta: Mapping[str, Any]
+
+
 class Catalog(Protocol):
     """What an estimator may ask. Lookups accept slugs and aliases and raise `UnknownEntry`."""
 
@@ -149,6 +157,10 @@ class Catalog(Protocol):
     def prices(self) -> Sequence[Price]: ...
     def calibration(self, name: str) -> Mapping[str, Any]:
         """A table of fitted coefficients (``calibrations/<name>.toml``)."""
+        ...
+
+    def table(self, name: str) -> Table:
+        """Measured rows (``calibrations/<name>.csv``) and how they are used; the same object at every call."""
         ...
 
     @property

@@ -13,6 +13,8 @@ from planner.formulas.elementwise import close, largest, least
 
 _ITERATIONS = 60
 _TOLERANCE = 1e-7
+_PREFILL_STEP_TOKENS = 2048.0
+"""Tokens of one prefill step where engines chunk: a constant of the form."""
 
 
 class StepTimes(Protocol):
@@ -158,7 +160,12 @@ class _Costs:
         """How long one prefill holds the decode of the others up."""
         c = self.times.coefficients
         busy = largest(self.prefill.busy_s, self.prefill.floor_s / least(largest(running, 1.0), 4.0))
-        return c.interference * busy + c.interference_launch * self.launches_s
+        return c.interference * busy + c.interference_launch * self.launches_s * self._own_launches
+
+    @property
+    def _own_launches(self) -> float:
+        """Share of a prefill step's launches that one request pays: short prompts share a step."""
+        return least(self.load.new_tokens / _PREFILL_STEP_TOKENS, 1.0)
 
     def queue_unit_s(self) -> float:
         """Wait that one other request's prefill causes."""
@@ -223,8 +230,8 @@ def closed_loop(times: StepTimes, *, load: Load, concurrency: float, capacity: f
     -----
     Fixed point in the running batch B: ``TPOT = T(B) + B/o · (φ·P + ψ·launches)``, ``TTFT = constants + prefill + T/2 +
     κ·(C − 1)·P``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``. When all places are taken a request waits
-    ``(C/capacity − 1)·o·TPOT`` before its first token, or TTFT if that is longer, so that Little's law holds. φ, ψ, κ
-    are fitted; κ stands for the burst and clumping of a closed loop.
+    ``(C/capacity − 1)·o·TPOT`` before its first token, or TTFT if that is longer, so that Little's law holds; nor does
+    the replica take more requests than it can prefill, ``TTFT + (o − 1)·TPOT ≥ C·P``. φ, ψ, κ are fitted; κ stands for the burst and clumping of a closed loop.
 
     References
     ----------
@@ -243,7 +250,8 @@ def closed_loop(times: StepTimes, *, load: Load, concurrency: float, capacity: f
     running = _fixed_point(next_batch, start=least(0.93 * concurrency, capacity))
     decode_s = load.output_tokens * costs.tpot_s(running)
     waited_s = fixed_s + costs.step(running).total_s / 2
-    admission_s = largest((concurrency / capacity - 1.0) * decode_s - waited_s, 0.0)
+    prefills_s = concurrency * costs.prefill.busy_s - waited_s - (load.output_tokens - 1.0) * costs.tpot_s(running)
+    admission_s = largest(largest((concurrency / capacity - 1.0) * decode_s - waited_s, prefills_s), 0.0)
     return costs.point(concurrency=concurrency, running=running, queue_s=queue_s, admission_s=admission_s)
 
 

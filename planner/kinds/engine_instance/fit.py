@@ -11,8 +11,8 @@ from planner.kinds.engine_instance import rank
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.pools import pool_of
 
-_KV_LENGTH_SHARE = 0.75
-"""Share of the output that a running request holds on average when places run out: the calibrated form of the cap."""
+_KV_LENGTH_SHARE = 0.5
+"""Share of its output that a running request holds on average: requests are at all stages at once."""
 _MEMORY_PROBLEMS = ("weights_do_not_fit", "no_room_for_cache", "longest_request_does_not_fit")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.core.result import Column, Series
-from planner.formulas import cost, serving
+from planner.formulas import cost, memory, serving
+from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
 from planner.kinds.engine_instance.plan import Plan
 
 _LAST_CONCURRENCY = 65536
+_NARROW_BITS = 9.0
 _CURVE = (
     "ttft_mean_s",
     "ttft_p50_s",
@@ -80,6 +82,19 @@ def operation(plan: Plan, *, capacity: float, times: serving.StepTimes) -> Opera
         ),
         capacity=capacity,
     )
+
+
+def places(plan: Plan, fitted: fits.Fit) -> float:
+    """Requests that run at once while the replica is measured against a load.
+
+    Where the width of the cache is left out and weights are narrow, it is taken as one byte: replicas of quantised LLMs
+    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without.
+    """
+    stated = fits.capacity(plan, fitted)
+    if plan.spec.kv_dtype is not None or memory.BITS_PER_PARAMETER[plan.weight_dtype] > _NARROW_BITS:
+        return stated
+    narrow = replace(plan, kv_dtype="fp8", kv_dtype_bytes=1.0)
+    return max(stated, fits.capacity(narrow, fits.fit(narrow)))
 
 
 def bill_usd_per_h(plan: Plan) -> float | None:

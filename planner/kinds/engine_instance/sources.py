@@ -22,6 +22,11 @@ def times(plan: Plan, catalog: Catalog, *, source: str) -> serving.StepTimes:
     """Step times of a replica from the named source; raises `KernelsUnavailable`, never takes the other source."""
     if source == "measured_kernels":
         return measured(plan, catalog)
+    return calibrated(plan)
+
+
+def calibrated(plan: Plan) -> roofline.Replica:
+    """The replica in the calibrated roofline."""
     return roofline.replica(
         plan.llm,
         plan.gpu,

@@ -1,0 +1,374 @@
+"""What measurements of like replicas add to a formula: a Gaussian process over its logarithmic residuals.
+
+A formula is a prior; where replicas like the one asked for were measured, the answer leans on what was left of them.
+Likeness falls exponentially with a weighted sum of distances (`distances`), in two parts: one wide (an engine, an
+LLM), one near (the same sweep). Weights, amplitudes and noise come from ``calibrations/step_time.toml``.
+
+References
+----------
+Rasmussen, Williams, "Gaussian Processes for Machine Learning", 2006, equations (2.25), (2.26); the distances are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.core.catalog import Gpu, Llm
+from planner.formulas import attention, memory
+from planner.formulas.calibration import generation
+from planner.formulas.traffic import Layout
+
+Array = NDArray[np.float64]
+
+FEATURES = (
+    "shape",
+    "other_llm",
+    "gpu",
+    "generation",
+    "engine",
+    "format",
+    "version",
+    "ranks",
+    "copies",
+    "experts",
+    "input",
+    "output",
+    "load",
+    "pressure",
+)
+_OF_LOAD = ("load", "pressure")
+_UNKNOWN_VERSION = 0.5
+_KEPT = 64
+"""Nearest rows that the variance is worked out from."""
+_FORGOTTEN = 1e-5
+"""Rows less like than this share of the amplitude are left out: they move nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A replica and the lengths of its requests, as far as likeness asks."""
+
+    shape: tuple[float, ...]
+    gpu: str
+    generation: str
+    engine: str
+    format: str
+    version: str
+    ranks: float
+    copies: bool
+    experts: bool
+    input: float
+    output: float
+
+
+def configuration(
+    llm: Llm,
+    gpu: Gpu,
+    *,
+    engine: str,
+    version: str | None,
+    weight_dtype: str,
+    layout: Layout,
+    input_tokens: float,
+    output_tokens: float,
+) -> Configuration:
+    """Describe a replica under requests of these lengths.
+
+    Parameters
+    ----------
+    llm, gpu : catalog entries
+    engine, version : slug and version; None or "" where the version is not known
+    weight_dtype : number format of the weights
+    layout : placement
+    input_tokens, output_tokens : mean lengths [tokens]
+    """
+    return Configuration(
+        shape=shape(llm),
+        gpu=gpu.slug,
+        generation=generation(gpu),
+        engine=engine.replace("-", "_"),
+        format=_format(weight_dtype),
+        version=version or "",
+        ranks=math.log2(layout.stage_gpus),
+        copies=layout.data_parallel > 1,
+        experts=layout.expert_parallel > 1,
+        input=math.log2(max(input_tokens, 1.0)),
+        output=math.log2(max(output_tokens, 1.0)),
+    )
+
+
+def _format(weight_dtype: str) -> str:
+    """Four-bit floats are one class: MXFP4 and NVFP4 differ by their scales alone."""
+    name = memory.dtype_name(weight_dtype)
+    return {"mxfp4": "fp4", "nvfp4": "fp4", "fp16": "bf16", "fp32": "bf16"}.get(name, name)
+
+
+def shape(llm: Llm) -> tuple[float, ...]:
+    """An LLM as a point: LLMs of one shape are one LLM to an engine, whatever their names.
+
+    Returns
+    -------
+    tuple of float
+        logarithms (base 2) of total and active parameters, layers, width and half that of cache a token; 2 for experts,
+        latent attention, recurrent layers, windows; 1 for a sparse indexer
+    """
+    counts = memory.parameters(llm)
+    cache = attention.kv_bytes_per_token(llm, dtype_bytes=2.0)
+    return (
+        math.log2(counts["total"]),
+        math.log2(counts["active"]),
+        math.log2(llm.layers),
+        math.log2(llm.hidden),
+        2.0 * bool(llm.moe),
+        2.0 * bool(llm.mla),
+        2.0 * bool(llm.linear),
+        2.0 * bool(llm.sliding),
+        1.0 * bool(llm.sparse_top_k),
+        math.log2(max(cache, 1.0)) / 2,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Likeness of residuals: two parts, each ``amplitude² · exp(−Σ rate · distance)``, and noise.
+
+    ``rates`` has shape (parts, features), in the order of `FEATURES`.
+    """
+
+    amplitudes: Array
+    rates: Array
+    noise: float
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> Kernel:
+        """From a table with ``amplitude``, ``noise`` and a list of rates by feature."""
+        rates = [[float(table["rate"][name][part]) for name in FEATURES] for part in range(len(table["amplitude"]))]
+        return cls(np.array(table["amplitude"], dtype=float), np.array(rates), float(table["noise"]))
+
+    @property
+    def variance(self) -> float:
+        """Of a residual far from all measurements."""
+        return float((self.amplitudes**2).sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """Measured configurations with what the formula left of each; columns of shape (rows,)."""
+
+    configurations: Sequence[Configuration]
+    concurrency: Array
+    pressure: Array
+    weights_tpot: Array
+    weights_ttft: Array
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        rows = self.configurations
+        return {
+            "shape": np.array([row.shape for row in rows]),
+            **{
+                name: np.array([getattr(row, name) for row in rows])
+                for name in ("gpu", "generation", "engine", "format", "version", "copies", "experts")
+            },
+            **{name: np.array([getattr(row, name) for row in rows]) for name in ("ranks", "input", "output")},
+        }
+
+
+def distances(asked: Configuration, columns: Mapping[str, Any]) -> dict[str, Array]:
+    """Distance of a configuration from each of many, by feature (those of the load are in `load_distances`)."""
+    away = np.sqrt(((columns["shape"] - np.array(asked.shape)) ** 2).sum(axis=1))
+    found = {"shape": away, "other_llm": (away > 1e-4).astype(float)}
+    for name in ("gpu", "generation", "engine", "format", "copies", "experts"):
+        found[name] = (columns[name] != getattr(asked, name)).astype(float)
+    versions = columns["version"]
+    unknown = (versions == "") | (asked.version == "")
+    found["version"] = (versions != asked.version) * np.where(unknown, _UNKNOWN_VERSION, 1.0)
+    for name in ("ranks", "input", "output"):
+        found[name] = _smooth(columns[name] - getattr(asked, name))
+    return found
+
+
+def load_distances(
+    concurrency: float, pressure: float, *, to_concurrency: Array, to_pressure: Array
+) -> dict[str, Array]:
+    """Distance of one load from many: octaves of concurrency, and of concurrency over capacity."""
+    octaves = np.log2(to_concurrency) - math.log2(max(concurrency, 1e-3))
+    return {"load": _smooth(octaves), "pressure": _smooth(to_pressure - pressure)}
+
+
+def pressure(*, concurrency: float, capacity: float) -> float:
+    """How far the requests in the system exceed the places: octaves, from −1 to 3."""
+    return float(np.clip(math.log2(max(concurrency, 1e-3) / max(capacity, 1e-3)), -1.0, 3.0))
+
+
+def _smooth(difference: Array) -> Array:
+    """Absolute difference, rounded at zero so that curves over it have no kinks."""
+    away: Array = np.sqrt(difference * difference + 0.25) - 0.5
+    return away
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What measurements say of a formula: factors to multiply with, and the spread of the logarithm of what is left."""
+
+    tpot: float
+    ttft: float
+    tpot_sd: float
+    ttft_sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """One quantity's kernel over the measurements that are like the configuration at all."""
+
+    kernel: Kernel
+    rows: NDArray[np.intp]
+    likeness: Array
+    """Without the load; shape (parts, rows)."""
+    weights: Array
+
+    def like(self, loads: Mapping[str, Array]) -> Array:
+        """Covariance with each row at a load, shape (rows,)."""
+        exponent = np.zeros_like(self.likeness)
+        for name in _OF_LOAD:
+            exponent += self.kernel.rates[:, FEATURES.index(name)][:, None] * loads[name][self.rows][None, :]
+        found: Array = (self.likeness * np.exp(-exponent)).sum(axis=0)
+        return found
+
+
+class Lean:
+    """Measurements seen from one configuration: what they add at any load.
+
+    Parameters
+    ----------
+    measured : all measurements
+    columns : ``measured.columns``, worked out once
+    asked : the configuration
+    kernels : of TPOT and of TTFT
+    """
+
+    def __init__(
+        self,
+        measured: Measurements,
+        *,
+        columns: Mapping[str, Any],
+        asked: Configuration,
+        kernels: tuple[Kernel, Kernel],
+    ) -> None:
+        self._measured, self._columns = measured, columns
+        self._away = distances(asked, columns)
+        tpot, ttft = kernels
+        self._tpot = self._quantity(tpot, measured.weights_tpot)
+        self._ttft = self._quantity(ttft, measured.weights_ttft)
+
+    def _quantity(self, kernel: Kernel, weights: Array) -> _Quantity:
+        static = [name for name in FEATURES if name not in _OF_LOAD]
+        stacked = np.stack([self._away[name] for name in static])
+        rates = kernel.rates[:, [FEATURES.index(name) for name in static]]
+        likeness = (kernel.amplitudes**2)[:, None] * np.exp(-rates @ stacked)
+        rows = np.flatnonzero(likeness.sum(axis=0) > _FORGOTTEN * kernel.variance)
+        return _Quantity(kernel=kernel, rows=rows, likeness=likeness[:, rows], weights=weights[rows])
+
+    def at(self, *, concurrency: float, capacity: float) -> Correction:
+        """What measurements say at one load."""
+        loads = self._loads(concurrency=concurrency, capacity=capacity)
+        tpot, tpot_sd = self._residual(self._tpot, loads)
+        ttft, ttft_sd = self._residual(self._ttft, loads)
+        return Correction(tpot=math.exp(tpot), ttft=math.exp(ttft), tpot_sd=tpot_sd, ttft_sd=ttft_sd)
+
+    def factors(self, *, concurrency: float, capacity: float) -> tuple[float, float]:
+        """The two factors alone, without the spread."""
+        loads = self._loads(concurrency=concurrency, capacity=capacity)
+        tpot = float(self._tpot.like(loads) @ self._tpot.weights)
+        ttft = float(self._ttft.like(loads) @ self._ttft.weights)
+        return math.exp(tpot), math.exp(ttft)
+
+    def nearest(self, *, concurrency: float, capacity: float) -> tuple[int, float] | None:
+        """The measurement most like this load and how far it is: 0 the same configuration, 1 a likeness of 1/e."""
+        loads = self._loads(concurrency=concurrency, capacity=capacity)
+        like = self._tpot.like(loads)
+        if not len(like):
+            return None
+        best = int(np.argmax(like))
+        return int(self._tpot.rows[best]), -math.log(max(float(like[best]) / self._tpot.kernel.variance, 1e-12))
+
+    def _loads(self, *, concurrency: float, capacity: float) -> dict[str, Array]:
+        return load_distances(
+            concurrency,
+            pressure(concurrency=concurrency, capacity=capacity),
+            to_concurrency=self._measured.concurrency,
+            to_pressure=self._measured.pressure,
+        )
+
+    def _residual(self, quantity: _Quantity, loads: Mapping[str, Array]) -> tuple[float, float]:
+        like = quantity.like(loads)
+        kernel = quantity.kernel
+        if not len(like):
+            return 0.0, math.sqrt(kernel.variance + kernel.noise**2)
+        near = np.argsort(-like)[:_KEPT]
+        between = self._between(quantity.rows[near], kernel)
+        solved = np.linalg.solve(between, like[near])
+        variance = max(kernel.variance - float(like[near] @ solved), 0.0)
+        return float(like @ quantity.weights), math.sqrt(variance + kernel.noise**2)
+
+    def _between(self, rows: NDArray[np.intp], kernel: Kernel) -> Array:
+        """Covariance of some measurements with each other, noise included."""
+        return covariance(
+            {name: column[rows] for name, column in self._columns.items()},
+            concurrency=self._measured.concurrency[rows],
+            pressures=self._measured.pressure[rows],
+            kernel=kernel,
+        )
+
+
+def pair_distances(columns: Mapping[str, Any], *, concurrency: Array, pressures: Array) -> dict[str, Array]:
+    """Distances of all measurements from each other, by feature; each of shape (rows, rows)."""
+
+    def apart(values: Array) -> Array:
+        return _smooth(values[:, None] - values[None, :])
+
+    def unlike(values: Any) -> Array:
+        found: Array = (values[:, None] != values[None, :]).astype(float)
+        return found
+
+    points = columns["shape"]
+    squares = (points**2).sum(axis=1)
+    away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * points @ points.T, 0.0))
+    away[away < 1e-4] = 0.0
+    unknown = columns["version"] == ""
+    versions = unlike(columns["version"]) * np.where(unknown[:, None] | unknown[None, :], _UNKNOWN_VERSION, 1.0)
+    return {
+        "shape": away,
+        "other_llm": (away > 0).astype(float),
+        **{name: unlike(columns[name]) for name in ("gpu", "generation", "engine", "format", "copies", "experts")},
+        "version": versions,
+        **{name: apart(columns[name]) for name in ("ranks", "input", "output")},
+        "load": apart(np.log2(concurrency)),
+        "pressure": apart(pressures),
+    }
+
+
+def covariance(columns: Mapping[str, Any], *, concurrency: Array, pressures: Array, kernel: Kernel) -> Array:
+    """Covariance of measured residuals, noise on the diagonal; shape (rows, rows).
+
+    Notes
+    -----
+    ``Σ_parts amplitude² · exp(−Σ_features rate · distance) + noise² · I``.
+
+    References
+    ----------
+    Rasmussen, Williams, "Gaussian Processes for Machine Learning", 2006, equation (2.20).
+    """
+    away = pair_distances(columns, concurrency=concurrency, pressures=pressures)
+    found = np.zeros((len(concurrency), len(concurrency)))
+    for amplitude, rates in zip(kernel.amplitudes, kernel.rates, strict=True):
+        exponent = sum(rate * away[name] for rate, name in zip(rates, FEATURES, strict=True))
+        found += amplitude**2 * np.exp(-exponent)
+    found[np.diag_indices_from(found)] += kernel.noise**2
+    return found
