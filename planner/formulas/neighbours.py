@@ -232,6 +232,10 @@ class _Quantity:
     likeness: Array
     """Without the load; shape (parts, rows)."""
     weights: Array
+    near: NDArray[np.intp]
+    """Places in ``rows`` of those most alike, which the variance is worked out from."""
+    precision: Array
+    """Inverse of the covariance of those."""
 
     def like(self, loads: Mapping[str, Array]) -> Array:
         """Covariance with each row at a load, shape (rows,)."""
@@ -240,6 +244,13 @@ class _Quantity:
             exponent += self.kernel.rates[:, FEATURES.index(name)][:, None] * loads[name][self.rows][None, :]
         found: Array = (self.likeness * np.exp(-exponent)).sum(axis=0)
         return found
+
+    def residual(self, loads: Mapping[str, Array]) -> tuple[float, float]:
+        """Expected residual and its standard deviation, noise included."""
+        like = self.like(loads)
+        near = like[self.near]
+        variance = max(self.kernel.variance - float(near @ self.precision @ near), 0.0)
+        return float(like @ self.weights), math.sqrt(variance + self.kernel.noise**2)
 
 
 class Lean:
@@ -267,36 +278,45 @@ class Lean:
         self._tpot = self._quantity(tpot, measured.weights_tpot)
         self._ttft = self._quantity(ttft, measured.weights_ttft)
 
-    def _quantity(self, kernel: Kernel, weights: Array) -> _Quantity:
-        static = [name for name in FEATURES if name not in _OF_LOAD]
-        stacked = np.stack([self._away[name] for name in static])
-        rates = kernel.rates[:, [FEATURES.index(name) for name in static]]
-        likeness = (kernel.amplitudes**2)[:, None] * np.exp(-rates @ stacked)
-        rows = np.flatnonzero(likeness.sum(axis=0) > _FORGOTTEN * kernel.variance)
-        return _Quantity(kernel=kernel, rows=rows, likeness=likeness[:, rows], weights=weights[rows])
+    @property
+    def seen(self) -> int:
+        """Measurements of an LLM of this shape on this GPU and engine in this format."""
+        same = np.ones(len(self._measured.concurrency), dtype=bool)
+        for name in ("other_llm", "gpu", "engine", "format"):
+            same &= self._away[name] == 0
+        return int(same.sum())
 
     def at(self, *, concurrency: float, capacity: float) -> Correction:
-        """What measurements say at one load."""
-        loads = self._loads(concurrency=concurrency, capacity=capacity)
-        tpot, tpot_sd = self._residual(self._tpot, loads)
-        ttft, ttft_sd = self._residual(self._ttft, loads)
-        return Correction(tpot=math.exp(tpot), ttft=math.exp(ttft), tpot_sd=tpot_sd, ttft_sd=ttft_sd)
+        """What measurements say at one load.
 
-    def factors(self, *, concurrency: float, capacity: float) -> tuple[float, float]:
-        """The two factors alone, without the spread."""
+        Notes
+        -----
+        The factor on TPOT is the median, that on TTFT, whose residuals are wide, is set so that predicted over measured
+        is one on average: ``exp(mean − sd²/2)`` of a lognormal.
+
+        References
+        ----------
+        Rasmussen, Williams, "Gaussian Processes for Machine Learning", 2006, equations (2.25) and (2.26).
+        """
         loads = self._loads(concurrency=concurrency, capacity=capacity)
-        tpot = float(self._tpot.like(loads) @ self._tpot.weights)
-        ttft = float(self._ttft.like(loads) @ self._ttft.weights)
-        return math.exp(tpot), math.exp(ttft)
+        tpot, tpot_sd = self._tpot.residual(loads)
+        ttft, ttft_sd = self._ttft.residual(loads)
+        return Correction(tpot=math.exp(tpot), ttft=math.exp(ttft - ttft_sd**2 / 2), tpot_sd=tpot_sd, ttft_sd=ttft_sd)
 
     def nearest(self, *, concurrency: float, capacity: float) -> tuple[int, float] | None:
-        """The measurement most like this load and how far it is: 0 the same configuration, 1 a likeness of 1/e."""
-        loads = self._loads(concurrency=concurrency, capacity=capacity)
-        like = self._tpot.like(loads)
-        if not len(like):
-            return None
-        best = int(np.argmax(like))
-        return int(self._tpot.rows[best]), -math.log(max(float(like[best]) / self._tpot.kernel.variance, 1e-12))
+        """The measurement most like this load and how far it is; None where none is like it at all."""
+        few = self.nearest_few(concurrency=concurrency, capacity=capacity, count=1)
+        return few[0] if few else None
+
+    def nearest_few(self, *, concurrency: float, capacity: float, count: int) -> list[tuple[int, float]]:
+        """Rows most like this load with their distances: 0 the same configuration, 1 a likeness of 1/e."""
+        like = self._tpot.like(self._loads(concurrency=concurrency, capacity=capacity))
+        best = np.argsort(-like, kind="stable")[:count]
+        shares = like[best] / self._tpot.kernel.variance
+        return [
+            (int(self._tpot.rows[place]), max(-math.log(max(float(share), 1e-12)), 0.0))
+            for place, share in zip(best, shares, strict=True)
+        ]
 
     def _loads(self, *, concurrency: float, capacity: float) -> dict[str, Array]:
         return load_distances(
@@ -306,16 +326,22 @@ class Lean:
             to_pressure=self._measured.pressure,
         )
 
-    def _residual(self, quantity: _Quantity, loads: Mapping[str, Array]) -> tuple[float, float]:
-        like = quantity.like(loads)
-        kernel = quantity.kernel
-        if not len(like):
-            return 0.0, math.sqrt(kernel.variance + kernel.noise**2)
-        near = np.argsort(-like)[:_KEPT]
-        between = self._between(quantity.rows[near], kernel)
-        solved = np.linalg.solve(between, like[near])
-        variance = max(kernel.variance - float(like[near] @ solved), 0.0)
-        return float(like @ quantity.weights), math.sqrt(variance + kernel.noise**2)
+    def _quantity(self, kernel: Kernel, weights: Array) -> _Quantity:
+        static = [name for name in FEATURES if name not in _OF_LOAD]
+        stacked = np.stack([self._away[name] for name in static])
+        rates = kernel.rates[:, [FEATURES.index(name) for name in static]]
+        likeness = (kernel.amplitudes**2)[:, None] * np.exp(-rates @ stacked)
+        alike = likeness.sum(axis=0)
+        rows = np.flatnonzero(alike > _FORGOTTEN * kernel.variance)
+        near = np.argsort(-alike[rows], kind="stable")[:_KEPT]
+        return _Quantity(
+            kernel=kernel,
+            rows=rows,
+            likeness=likeness[:, rows],
+            weights=weights[rows],
+            near=near,
+            precision=np.asarray(np.linalg.inv(self._between(rows[near], kernel)), dtype=float),
+        )
 
     def _between(self, rows: NDArray[np.intp], kernel: Kernel) -> Array:
         """Covariance of some measurements with each other, noise included."""

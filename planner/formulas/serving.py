@@ -100,6 +100,23 @@ class Point:
     def request_rate_rps(self) -> float:
         return self.concurrency / self.e2e_s
 
+    def leaning(self, *, tpot: float, ttft: float) -> Point:
+        """The point with its times multiplied by what measurements say; the batch follows by Little's law."""
+        found = replace(
+            self,
+            base_s=self.base_s * ttft,
+            prefill_s=self.prefill_s * ttft,
+            first_step_s=self.first_step_s * ttft,
+            queue_s=self.queue_s * ttft,
+            admission_s=self.admission_s * ttft,
+            decode_s=self.decode_s * tpot,
+            interference_s=self.interference_s * tpot,
+            pause_s=self.pause_s * tpot,
+        )
+        decoding_s = self.output_tokens * (found.decode_s + found.interference_s)
+        running = found.concurrency * decoding_s / (decoding_s + found.ttft_s)
+        return replace(found, running=min(running, self.running) if self.admission_s > 0 else running)
+
     def ttft_quantile_s(self, probability: float) -> float:
         """TTFT with the waits taken as exponential, the rest as constant [s].
 
@@ -231,7 +248,8 @@ def closed_loop(times: StepTimes, *, load: Load, concurrency: float, capacity: f
     Fixed point in the running batch B: ``TPOT = T(B) + B/o · (φ·P + ψ·launches)``, ``TTFT = constants + prefill + T/2 +
     κ·(C − 1)·P``, ``B = min(C · o·TPOT/(o·TPOT + TTFT), capacity)``. When all places are taken a request waits
     ``(C/capacity − 1)·o·TPOT`` before its first token, or TTFT if that is longer, so that Little's law holds; nor does
-    the replica take more requests than it can prefill, ``TTFT + (o − 1)·TPOT ≥ C·P``. φ, ψ, κ are fitted; κ stands for the burst and clumping of a closed loop.
+    the replica take more requests than it can prefill, ``TTFT + (o − 1)·TPOT ≥ C·P``. φ, ψ, κ
+    are fitted; κ stands for the burst and clumping of a closed loop.
 
     References
     ----------

@@ -33,7 +33,7 @@ def main() -> int:
     weights = found.weights()
     write.store(
         write.Calibration(
-            as_of=datetime.date.today().isoformat(),
+            as_of=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
             design=found.design,
             fitted=found.fitted,
             slots=found.fitter.slots,

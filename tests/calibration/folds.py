@@ -64,7 +64,7 @@ def folds(keys: Sequence[object], *, seed: int = SEED) -> NDArray[np.intp]:
     """Fold of each row: what has one key stays together, folds of about equal size."""
     names = sorted({repr(key) for key in keys})
     np.random.default_rng(seed).shuffle(names)
-    counts = {name: 0 for name in names}
+    counts = dict.fromkeys(names, 0)
     for key in keys:
         counts[repr(key)] += 1
     sizes, place = [0] * _FOLDS, {}

@@ -85,7 +85,7 @@ def _roofline(found: Calibration, catalog: Catalog) -> Iterator[str]:
     yield from (f"# {line}" for line in found.errors)
     yield ""
     yield 'name = "roofline"'
-    yield f'source = "fit on {rows:,} measured aggregated configurations (InferenceX dumps and vendor runs, Apache-2.0)"'
+    yield f'source = "fit on {rows:,} measured configurations (InferenceX dumps and vendor runs, Apache-2.0)"'
     yield f'as_of = "{found.as_of}"'
     yield f"rows = {rows}"
     values = dict(zip(((slot.name, slot.axis, slot.level) for slot in found.slots), found.fitted.values, strict=True))

@@ -11,7 +11,7 @@ from planner.core.latency import KernelsUnavailable
 from planner.core.quantities import show
 from planner.core.result import Answer, Basis, Column, LazySeries, Metric, Result, Series, order_findings
 from planner.formulas import serving
-from planner.kinds.engine_instance import certainty, load, search, sources
+from planner.kinds.engine_instance import certainty, lean, load, search, sources
 from planner.kinds.engine_instance import findings as notes
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.measured import Calibration, plan_of
@@ -24,6 +24,11 @@ _TTFT = ("ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s")
 _TPOT = ("tpot_mean_s", "tpot_p50_s", "tpot_p90_s", "tpot_p99_s", "itl_p99_s", "e2e_mean_s")
 _RATES = (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), "max_request_rate_rps")
 _COSTS = ("cost_usd_per_m_output_tokens", "cost_usd_per_m_input_tokens", "cost_usd_per_m_total_tokens")
+_BASIS_WORDS: Mapping[Basis, str] = {
+    "measured": "measured on this very replica",
+    "calibrated": "calibrated on this LLM, GPU and engine",
+    "extrapolated": "extrapolated from other replicas",
+}
 _LOAD = (*_TTFT, *_TPOT, "concurrency", "running_requests", *_RATES, *_COSTS)
 
 
@@ -38,30 +43,35 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
     bounds = fits.bounds(plan, fitted)
     metrics = memory_metrics(plan, fitted, bounds, known)
     point, ready, refused, missing = None, None, None, None
-    if fitted.starts and notes.request_fits(plan, fitted):
+    if load.is_served(plan, fitted):
         try:
             ready, point = _loaded(plan, fitted, catalog)
         except KernelsUnavailable as problem:
             refused = problem
         except MissingFigure as problem:
             missing = problem
-    metrics |= _load_metrics(plan, point, ready)
+    trust = lean.trust(plan, catalog, ready, point)
+    metrics |= _load_metrics(plan, point, ready, trust)
     if refused is None and missing is None:
         metrics |= _judged(plan, metrics)
-    found = [*certainty.findings(plan, fitted, bounds, known), *notes.findings(plan, fitted, ready, point, catalog)]
+    found = [
+        *certainty.findings(plan, fitted, bounds, known),
+        *notes.findings(plan, fitted, ready, point, catalog, trust),
+    ]
     return Result(
         metrics={name: metrics[name] for name in BY_NAME},
-        answer=_answer(plan, metrics, fitted, point, refused=refused or missing),
+        answer=_answer(plan, metrics, fitted, point, refused=refused or missing, trust=trust),
         findings=order_findings([*sources.refusal(refused), *certainty.missing(missing), *found]),
         series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog)),
-        provenance=_provenance(plan, catalog, known) | sources.provenance(ready),
+        provenance=_provenance(plan, catalog, known) | sources.provenance(ready) | lean.provenance(trust),
     )
 
 
 def _loaded(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> tuple[load.Operation, serving.Point | None]:
     """The replica under load with the source of step times asked for; raises `KernelsUnavailable`."""
     times = sources.times(plan, catalog, source=plan.spec.latency_source)
-    ready = load.operation(plan, capacity=fits.capacity(plan, fitted), times=times)
+    measured = lean.lean(plan, catalog) if plan.spec.latency_source == "roofline" else None
+    ready = load.operation(plan, capacity=load.places(plan, fitted), times=times, evidence=measured)
     return ready, ready.at_design()
 
 
@@ -69,8 +79,8 @@ def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, cata
     series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
     if ready is not None:
         series["concurrency"] = load.curve_series(plan, ready.curve())
-    if fitted.starts and notes.request_fits(plan, fitted):
-        series |= sources.side_by_side(plan, catalog, capacity=fits.capacity(plan, fitted))
+        series |= sources.side_by_side(plan, catalog, capacity=ready.capacity, evidence=ready.evidence)
+        series |= lean.series(plan, ready, catalog)
     return series
 
 
@@ -84,8 +94,9 @@ def _band(name: str, value: float | None, *, down: float, up: float, basis: Basi
     return Metric(BY_NAME[name], value, low=value * down, high=value * up, basis=basis)
 
 
-def _load_metrics(plan: Plan, point: serving.Point | None, ready: load.Operation | None) -> dict[str, Metric]:
-    basis: Basis = "calibrated" if plan.trust.calibrated else "extrapolated"
+def _load_metrics(
+    plan: Plan, point: serving.Point | None, ready: load.Operation | None, trust: lean.Trust
+) -> dict[str, Metric]:
     values: dict[str, float | None] = dict.fromkeys(_LOAD)
     if point is not None:
         values |= load.figures(plan, point)
@@ -93,12 +104,12 @@ def _load_metrics(plan: Plan, point: serving.Point | None, ready: load.Operation
         values["max_request_rate_rps"] = ready.max_rate_rps
     found = {}
     for name in _LOAD:
-        width = _half_width(plan, name)
-        found[name] = _band(name, values[name], down=1 / width, up=width, basis=basis)
+        width = _half_width(trust, name)
+        found[name] = _band(name, values[name], down=1 / width, up=width, basis=trust.basis)
     if plan.spec.rate_rps is not None:
         for name in (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), *_COSTS):
             found[name] = _plain(name, values[name])
-    found["concurrency"] = _plain("concurrency", values["concurrency"], basis if plan.spec.rate_rps else "exact")
+    found["concurrency"] = _plain("concurrency", values["concurrency"], trust.basis if plan.spec.rate_rps else "exact")
     bill = load.bill_usd_per_h(plan)
     found["cost_usd_per_h"] = Metric(BY_NAME["cost_usd_per_h"], bill, working=_bill_working(plan))
     return found
@@ -110,10 +121,10 @@ def _judged(plan: Plan, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     return {name: replace(metrics[name], objective=objective) for name, objective in objectives.items()}
 
 
-def _half_width(plan: Plan, name: str) -> float:
+def _half_width(trust: lean.Trust, name: str) -> float:
     if name in _TTFT:
-        return plan.trust.ttft
-    return plan.trust.tpot if name in _TPOT else plan.trust.throughput
+        return trust.ttft
+    return trust.tpot if name in _TPOT else trust.throughput
 
 
 def _bill_working(plan: Plan) -> str:
@@ -166,13 +177,14 @@ def _answer(
     point: serving.Point | None,
     *,
     refused: KernelsUnavailable | MissingFigure | None,
+    trust: lean.Trust,
 ) -> Answer:
     priced, missing = plan.price_usd_per_h is not None, isinstance(refused, MissingFigure)
     facts = ("fits", "kv_pool_tokens", "max_concurrency", "ttft_p99_s", "tpot_p99_s", "output_tokens_per_s_per_gpu")
     return Answer(
         metric="kv_pool_tokens" if missing else ("cost_usd_per_m_output_tokens" if priced else "output_tokens_per_s"),
         sentence=notes.sentence(plan, metrics, fitted, point, refused=_refusal(refused)),
-        note=f"at {_load_words(plan)}, {_basis_words(plan)}",
+        note=f"at {_load_words(plan)}, {_basis_words(plan, trust)}",
         facts=facts,
     )
 
@@ -192,10 +204,10 @@ def _load_words(plan: Plan) -> str:
     return f"{show(plan.concurrency, 'requests')} at once"
 
 
-def _basis_words(plan: Plan) -> str:
+def _basis_words(plan: Plan, trust: lean.Trust) -> str:
     if plan.spec.latency_source != "roofline":
         return f"from {sources.SOURCES[plan.spec.latency_source]}"
-    return "calibrated on this LLM, GPU and engine" if plan.trust.calibrated else "extrapolated from other replicas"
+    return _BASIS_WORDS[trust.basis]
 
 
 def _provenance(plan: Plan, catalog: Catalog, known: Calibration | None) -> dict[str, Any]:

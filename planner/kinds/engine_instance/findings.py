@@ -11,8 +11,8 @@ from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import remarks, search, sources
-from planner.kinds.engine_instance.load import Operation
+from planner.kinds.engine_instance import lean, remarks, search, sources
+from planner.kinds.engine_instance.load import Operation, request_tokens
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_start_up import unmeasured
 
@@ -21,27 +21,31 @@ _NEAR_SATURATION = 0.8
 
 def request_fits(plan: Plan, fitted: fits.Fit) -> bool:
     """Whether a request of the workload is short enough for the limit and the pool."""
-    return _request_tokens(plan) <= min(plan.max_model_len, fitted.longest_request)
-
-
-def _request_tokens(plan: Plan) -> int:
-    return math.ceil(plan.spec.input_tokens + plan.spec.output_tokens)
+    return request_tokens(plan) <= min(plan.max_model_len, fitted.longest_request)
 
 
 def findings(
-    plan: Plan, fitted: fits.Fit, ready: Operation | None, point: serving.Point | None, catalog: Catalog
+    plan: Plan,
+    fitted: fits.Fit,
+    ready: Operation | None,
+    point: serving.Point | None,
+    catalog: Catalog,
+    trust: lean.Trust,
 ) -> list[Finding]:
     """All findings of a design, in the order they come to mind; the caller ranks them."""
     found: list[Finding] = []
     if not fitted.starts:
         found.append(_does_not_start(plan, fitted, close=fits.bounds(plan, fitted).too_close))
         found += _alternatives(plan, catalog)
+        found += _served_all_the_same(plan, fitted, ready)
     elif not request_fits(plan, fitted):
         found.append(_request_too_long(plan, fitted))
     if ready is not None:
         found += _load(plan, ready, point)
     found += remarks.placement(plan)
     found += remarks.honesty(plan, fitted, point)
+    found += lean.remarks(plan, trust, point)
+    found += lean.width_of_cache(plan, fitted, ready)
     found += sources.remark(plan, ready, point)
     return found
 
@@ -67,7 +71,7 @@ def sentence(
         f"of KV cache, {show(metrics['kv_pool_tokens'].value, 'tokens')}."
     )
     if not request_fits(plan, fitted):
-        return f"{room} A request of {_request_tokens(plan):,} tokens is too long for it."
+        return f"{room} A request of {request_tokens(plan):,} tokens is too long for it."
     if refused:
         return f"{room} How fast it is, {refused}."
     if point is None:
@@ -112,7 +116,7 @@ def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
     change: dict[str, Any] | None = None
     suggestion = None
     claim = "most likely does not start" if close else "does not start"
-    if fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= _request_tokens(plan):
+    if fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= request_tokens(plan):
         change = {"max_model_len": fitted.longest_request}
         suggestion = f"Limit requests to {fitted.longest_request:,} tokens."
     return Finding(
@@ -122,6 +126,24 @@ def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
         metric="fits",
         suggestion=suggestion,
         change=change,
+    )
+
+
+def _served_all_the_same(plan: Plan, fitted: fits.Fit, ready: Operation | None) -> Iterator[Finding]:
+    """Times of a replica that does not start as it is stated: what they hold for."""
+    if ready is None:
+        return
+    shorter = fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= request_tokens(plan)
+    condition = (
+        f"with requests limited to {fitted.longest_request:,} tokens"
+        if shorter
+        else "at the upper end of the range of its memory"
+    )
+    yield Finding(
+        code="times_if_it_started",
+        severity="info",
+        message=f"Latency, throughput and price are those it would have {condition}.",
+        metric="tpot_mean_s",
     )
 
 
@@ -162,7 +184,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
 
 
 def _request_too_long(plan: Plan, fitted: fits.Fit) -> Finding:
-    tokens = _request_tokens(plan)
+    tokens = request_tokens(plan)
     fits_pool = tokens <= fitted.longest_request
     limit = (
         f"the limit of {plan.max_model_len:,}" if fits_pool else f"the {fitted.longest_request:,} that the pool holds"

@@ -174,7 +174,7 @@ def held_tokens(*, input_tokens: float, output_tokens: float) -> float:
     return input_tokens + _KV_LENGTH_SHARE * output_tokens
 
 
-def capacity(plan: Plan, fitted: Fit) -> float:
-    """Requests of this workload that may run at once on the whole replica."""
+def capacity(plan: Plan, pool: paging.Pool) -> float:
+    """Requests of this workload that may run at once on the whole replica with such a pool on its tightest rank."""
     held = held_tokens(input_tokens=plan.spec.input_tokens, output_tokens=plan.spec.output_tokens)
-    return plan.layout.data_parallel * min(fitted.tight.pool.requests(held), float(plan.max_num_seqs))
+    return plan.layout.data_parallel * min(pool.requests(held), float(plan.max_num_seqs))

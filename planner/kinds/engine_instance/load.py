@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from planner.core.result import Column, Series
-from planner.formulas import cost, memory, serving
+from planner.formulas import cost, memory, neighbours, serving
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.metrics import BY_NAME, RATE_NAMES
 from planner.kinds.engine_instance.plan import Plan
 
 _LAST_CONCURRENCY = 65536
 _NARROW_BITS = 9.0
+_REPEATS = 8
+_NONE = neighbours.Correction(tpot=1.0, ttft=1.0, tpot_sd=0.0, ttft_sd=0.0)
 _CURVE = (
     "ttft_mean_s",
     "ttft_p50_s",
@@ -32,6 +36,23 @@ _CURVE = (
 )
 
 
+class Lesser(Protocol):
+    """The same replica on a lesser GPU: what bounds times that are carried over."""
+
+    @property
+    def times(self) -> serving.StepTimes: ...
+    @property
+    def lean(self) -> neighbours.Lean: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Measurements that a replica leans on, and the replicas on lesser GPUs that bound it."""
+
+    own: neighbours.Lean
+    lesser: tuple[Lesser, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A replica ready to be loaded; ``capacity`` requests run at once."""
@@ -40,19 +61,70 @@ class Operation:
     times: serving.StepTimes
     load: serving.Load
     capacity: float
+    evidence: Evidence | None = None
 
     @property
     def max_rate_rps(self) -> float:
-        return serving.max_rate_rps(self.times, load=self.load, capacity=self.capacity)
+        fastest = serving.max_rate_rps(self.times, load=self.load, capacity=self.capacity)
+        return fastest / self.correction(self.capacity).tpot
+
+    def correction(self, concurrency: float) -> neighbours.Correction:
+        """What measurements add with so many requests in the system; nothing where the source is another."""
+        if self.evidence is None:
+            return _NONE
+        found = self.evidence.own.at(concurrency=concurrency, capacity=self.capacity)
+        if not self.evidence.lesser:
+            return found
+        mine = self._formula(self.times, concurrency)
+        for other in self.evidence.lesser:
+            theirs = self._formula(other.times, concurrency)
+            bound = other.lean.at(concurrency=concurrency, capacity=self.capacity)
+            gaps_s = theirs.decode_s + theirs.interference_s
+            found = replace(
+                found,
+                tpot=min(found.tpot, bound.tpot * gaps_s / (mine.decode_s + mine.interference_s)),
+                ttft=min(found.ttft, bound.ttft * theirs.ttft_s / mine.ttft_s),
+            )
+        return found
+
+    def _formula(self, times: serving.StepTimes, concurrency: float) -> serving.Point:
+        """The point before any measurement, with the places of this replica."""
+        return serving.closed_loop(times, load=self.load, concurrency=concurrency, capacity=self.capacity)
 
     def at_design(self) -> serving.Point | None:
         """The operating point; None when requests arrive faster than they can be served."""
         if self.plan.spec.rate_rps is None:
             return self.at(self.plan.concurrency)
-        return serving.open_loop(self.times, load=self.load, rate_rps=self.plan.spec.rate_rps, capacity=self.capacity)
+        return self.at_rate(self.plan.spec.rate_rps)
 
     def at(self, concurrency: float) -> serving.Point:
-        return serving.closed_loop(self.times, load=self.load, concurrency=concurrency, capacity=self.capacity)
+        """With so many requests in the system, each replaced as it ends."""
+        point, correction = self._formula(self.times, concurrency), self.correction(concurrency)
+        return point.leaning(tpot=correction.tpot, ttft=correction.ttft)
+
+    def at_rate(self, rate_rps: float) -> serving.Point | None:
+        """Under Poisson arrivals; None when they come faster than they can be served.
+
+        A replica whose times are all f times longer meets a rate as one without meets f times that rate. The factor
+        depends on the requests in the system, so the point is found by repeating.
+        """
+        if rate_rps >= self.max_rate_rps:
+            return None
+        concurrency = 1.0
+        point = None
+        for _ in range(_REPEATS):
+            correction = self.correction(max(concurrency, 1.0))
+            base = serving.open_loop(
+                self.times, load=self.load, rate_rps=rate_rps * correction.tpot, capacity=self.capacity
+            )
+            if base is None:
+                return None
+            point = base.leaning(tpot=correction.tpot, ttft=correction.ttft)
+            point = replace(point, concurrency=rate_rps * point.e2e_s)
+            if abs(point.concurrency - concurrency) <= 0.01 * concurrency:
+                break
+            concurrency = point.concurrency
+        return point
 
     def curve(self) -> tuple[serving.Point, ...]:
         """Points at 1, 2, 4 … until all places are taken and one step past."""
@@ -66,7 +138,7 @@ class Operation:
         return tuple(points)
 
 
-def operation(plan: Plan, *, capacity: float, times: serving.StepTimes) -> Operation:
+def operation(plan: Plan, *, capacity: float, times: serving.StepTimes, evidence: Evidence | None = None) -> Operation:
     """The replica under the load of its spec, with step times from one source."""
     spec = plan.spec
     computed = max(spec.input_tokens * (1.0 - spec.prefix_hit_rate), 1.0)
@@ -81,20 +153,42 @@ def operation(plan: Plan, *, capacity: float, times: serving.StepTimes) -> Opera
             acceptance=spec.draft_acceptance,
         ),
         capacity=capacity,
+        evidence=evidence,
     )
 
 
+def is_served(plan: Plan, fitted: fits.Fit) -> bool:
+    """Whether times can be told: it starts and holds a request, or would with shorter ones or more memory."""
+    tokens = request_tokens(plan)
+    if fitted.starts:
+        return tokens <= min(plan.max_model_len, fitted.longest_request)
+    if not fits.is_of_memory(fitted) or tokens > plan.max_model_len:
+        return False
+    return tokens <= max(fitted.longest_request, fits.bounds(plan, fitted).high.longest_request(limit=tokens))
+
+
+def request_tokens(plan: Plan) -> int:
+    """Tokens of a whole request of the workload."""
+    return math.ceil(plan.spec.input_tokens + plan.spec.output_tokens)
+
+
 def places(plan: Plan, fitted: fits.Fit) -> float:
-    """Requests that run at once while the replica is measured against a load.
+    """Requests that run at once while the replica is measured against a load; below one: none.
 
     Where the width of the cache is left out and weights are narrow, it is taken as one byte: replicas of quantised LLMs
-    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without.
+    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without. A pool
+    that is too close to call counts at its upper end.
     """
-    stated = fits.capacity(plan, fitted)
+    stated = _most_likely(plan, fitted)
     if plan.spec.kv_dtype is not None or memory.BITS_PER_PARAMETER[plan.weight_dtype] > _NARROW_BITS:
         return stated
     narrow = replace(plan, kv_dtype="fp8", kv_dtype_bytes=1.0)
-    return max(stated, fits.capacity(narrow, fits.fit(narrow)))
+    return max(stated, _most_likely(narrow, fits.fit(narrow)))
+
+
+def _most_likely(plan: Plan, fitted: fits.Fit) -> float:
+    found = fits.capacity(plan, fitted.tight.pool)
+    return found if found >= 1.0 else fits.capacity(plan, fits.bounds(plan, fitted).high)
 
 
 def bill_usd_per_h(plan: Plan) -> float | None:

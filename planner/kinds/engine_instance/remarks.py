@@ -57,16 +57,6 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
     terms = fitted.tight.terms
     if point is not None:
         yield _bound(plan, point)
-    if point is not None and not plan.trust.calibrated and plan.spec.latency_source == "roofline":
-        yield Finding(
-            code="extrapolated",
-            severity="info",
-            message=(
-                f"{plan.llm.name} was not measured on {plan.gpu.name} with {plan.engine_name} in this precision. Times "
-                f"are carried over from other replicas: in four of five cases TPOT is within a factor of "
-                f"{plan.trust.tpot:g} and TTFT within {plan.trust.ttft:g}."
-            ),
-        )
     if plan.spec.output_tokens <= 1 and point is not None:
         yield Finding(
             code="no_second_token",

@@ -97,7 +97,7 @@ def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]
     """
 
     def good(rate: float) -> bool:
-        point = serving.open_loop(ready.times, load=ready.load, rate_rps=rate, capacity=ready.capacity)
+        point = ready.at_rate(rate)
         return point is not None and meets(point)
 
     if not good(0.0):

@@ -98,12 +98,20 @@ def remark(plan: Plan, ready: load.Operation | None, point: serving.Point | None
     )
 
 
-def side_by_side(plan: Plan, catalog: Catalog, *, capacity: float) -> dict[str, Series]:
+def side_by_side(plan: Plan, catalog: Catalog, *, capacity: float, evidence: load.Evidence | None) -> dict[str, Series]:
     """Both sources, at the design and against concurrency, where the package holds the replica; else nothing."""
     if catalog.kernel_package is None:
         return {}
     try:
-        both = [load.operation(plan, capacity=capacity, times=times(plan, catalog, source=name)) for name in SOURCES]
+        both = [
+            load.operation(
+                plan,
+                capacity=capacity,
+                times=times(plan, catalog, source=name),
+                evidence=evidence if name == "roofline" else None,
+            )
+            for name in SOURCES
+        ]
         return {"latency_sources": _at_design(plan, both), "latency_sources_curve": _curves(plan, both)}
     except (KernelsUnavailable, MissingFigure):
         return {}
