@@ -27,6 +27,9 @@ schema: ## Write the OpenAPI document to build/schema.yaml
 bench: ## Measure the simulators and estimates; writes build/benchmarks.json
 	@$(BOOTSTRAP) dev -- -m tests.benchmarks
 
+calibrate: ## Fit coefficients and likeness on what others measured; writes planner/catalog/data/calibrations
+	@$(BOOTSTRAP) dev -- -m tests.calibration
+
 validate: ## Compare with what others measured; writes the rows, docs/methods/validation.md, build/validation.json (ARGS="--only tpot", "--check")
 	@$(BOOTSTRAP) dev -- -m tests.validation $(ARGS)
 

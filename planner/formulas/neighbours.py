@@ -157,6 +157,10 @@ class Kernel:
         return float((self.amplitudes**2).sum())
 
 
+_NAMES = ("gpu", "generation", "engine", "format", "version", "copies", "experts")
+_SIZES = ("ranks", "input", "output")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements:
     """Measured configurations with what the formula left of each; columns of shape (rows,)."""
@@ -168,29 +172,48 @@ class Measurements:
     weights_ttft: Array
 
     @property
-    def columns(self) -> Mapping[str, Any]:
+    def columns(self) -> Columns:
+        """The configurations by feature, names as numbers."""
         rows = self.configurations
-        return {
-            "shape": np.array([row.shape for row in rows]),
-            **{
-                name: np.array([getattr(row, name) for row in rows])
-                for name in ("gpu", "generation", "engine", "format", "version", "copies", "experts")
+        names = {name: sorted({getattr(row, name) for row in rows}) for name in _NAMES}
+        codes = {name: {value: code for code, value in enumerate(values)} for name, values in names.items()}
+        return Columns(
+            codes=codes,
+            values={
+                "shape": np.array([row.shape for row in rows]),
+                **{name: np.array([codes[name][getattr(row, name)] for row in rows]) for name in _NAMES},
+                **{name: np.array([getattr(row, name) for row in rows]) for name in _SIZES},
             },
-            **{name: np.array([getattr(row, name) for row in rows]) for name in ("ranks", "input", "output")},
-        }
+        )
 
 
-def distances(asked: Configuration, columns: Mapping[str, Any]) -> dict[str, Array]:
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of shape (rows,) by feature; ``codes`` gives the number of a name."""
+
+    codes: Mapping[str, Mapping[Any, int]]
+    values: Mapping[str, Array]
+
+    def of(self, rows: NDArray[np.intp]) -> Columns:
+        """Some of the rows."""
+        return Columns(codes=self.codes, values={name: column[rows] for name, column in self.values.items()})
+
+    def unknown(self) -> NDArray[np.bool_]:
+        """Where the version is not known."""
+        found: NDArray[np.bool_] = self.values["version"] == self.codes["version"].get("", -1)
+        return found
+
+
+def distances(asked: Configuration, columns: Columns) -> dict[str, Array]:
     """Distance of a configuration from each of many, by feature (those of the load are in `load_distances`)."""
-    away = np.sqrt(((columns["shape"] - np.array(asked.shape)) ** 2).sum(axis=1))
+    values = columns.values
+    away = np.sqrt(((values["shape"] - np.array(asked.shape)) ** 2).sum(axis=1))
     found = {"shape": away, "other_llm": (away > 1e-4).astype(float)}
-    for name in ("gpu", "generation", "engine", "format", "copies", "experts"):
-        found[name] = (columns[name] != getattr(asked, name)).astype(float)
-    versions = columns["version"]
-    unknown = (versions == "") | (asked.version == "")
-    found["version"] = (versions != asked.version) * np.where(unknown, _UNKNOWN_VERSION, 1.0)
-    for name in ("ranks", "input", "output"):
-        found[name] = _smooth(columns[name] - getattr(asked, name))
+    for name in _NAMES:
+        found[name] = (values[name] != columns.codes[name].get(getattr(asked, name), -1)).astype(float)
+    found["version"] *= np.where(columns.unknown() | (asked.version == ""), _UNKNOWN_VERSION, 1.0)
+    for name in _SIZES:
+        found[name] = _smooth(values[name] - getattr(asked, name))
     return found
 
 
@@ -268,7 +291,7 @@ class Lean:
         self,
         measured: Measurements,
         *,
-        columns: Mapping[str, Any],
+        columns: Columns,
         asked: Configuration,
         kernels: tuple[Kernel, Kernel],
     ) -> None:
@@ -346,41 +369,34 @@ class Lean:
     def _between(self, rows: NDArray[np.intp], kernel: Kernel) -> Array:
         """Covariance of some measurements with each other, noise included."""
         return covariance(
-            {name: column[rows] for name, column in self._columns.items()},
+            self._columns.of(rows),
             concurrency=self._measured.concurrency[rows],
             pressures=self._measured.pressure[rows],
             kernel=kernel,
         )
 
 
-def pair_distances(columns: Mapping[str, Any], *, concurrency: Array, pressures: Array) -> dict[str, Array]:
+def pair_distances(columns: Columns, *, concurrency: Array, pressures: Array) -> dict[str, Array]:
     """Distances of all measurements from each other, by feature; each of shape (rows, rows)."""
 
     def apart(values: Array) -> Array:
         return _smooth(values[:, None] - values[None, :])
 
-    def unlike(values: Any) -> Array:
-        found: Array = (values[:, None] != values[None, :]).astype(float)
-        return found
-
-    points = columns["shape"]
+    points = columns.values["shape"]
     squares = (points**2).sum(axis=1)
     away = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * points @ points.T, 0.0))
     away[away < 1e-4] = 0.0
-    unknown = columns["version"] == ""
-    versions = unlike(columns["version"]) * np.where(unknown[:, None] | unknown[None, :], _UNKNOWN_VERSION, 1.0)
-    return {
-        "shape": away,
-        "other_llm": (away > 0).astype(float),
-        **{name: unlike(columns[name]) for name in ("gpu", "generation", "engine", "format", "copies", "experts")},
-        "version": versions,
-        **{name: apart(columns[name]) for name in ("ranks", "input", "output")},
-        "load": apart(np.log2(concurrency)),
-        "pressure": apart(pressures),
-    }
+    found = {"shape": away, "other_llm": (away > 0).astype(float)}
+    for name in _NAMES:
+        codes = columns.values[name]
+        found[name] = (codes[:, None] != codes[None, :]).astype(float)
+    unknown = columns.unknown()
+    found["version"] *= np.where(unknown[:, None] | unknown[None, :], _UNKNOWN_VERSION, 1.0)
+    found |= {name: apart(columns.values[name]) for name in _SIZES}
+    return found | {"load": apart(np.log2(concurrency)), "pressure": apart(pressures)}
 
 
-def covariance(columns: Mapping[str, Any], *, concurrency: Array, pressures: Array, kernel: Kernel) -> Array:
+def covariance(columns: Columns, *, concurrency: Array, pressures: Array, kernel: Kernel) -> Array:
     """Covariance of measured residuals, noise on the diagonal; shape (rows, rows).
 
     Notes

@@ -12,7 +12,7 @@ from planner.formulas.calibration import Coefficients
 from planner.formulas.elementwise import close, largest, least
 
 _ITERATIONS = 60
-_TOLERANCE = 1e-7
+_TOLERANCE = 1e-6
 _PREFILL_STEP_TOKENS = 2048.0
 """Tokens of one prefill step where engines chunk: a constant of the form."""
 
@@ -113,9 +113,32 @@ class Point:
             interference_s=self.interference_s * tpot,
             pause_s=self.pause_s * tpot,
         )
-        decoding_s = self.output_tokens * (found.decode_s + found.interference_s)
-        running = found.concurrency * decoding_s / (decoding_s + found.ttft_s)
-        return replace(found, running=min(running, self.running) if self.admission_s > 0 else running)
+        return found.settled(limit=self.running if self.admission_s > 0 else math.inf)
+
+    def bounded(self, other: Point) -> Point:
+        """This point with the other's TTFT where that is shorter, and with the other's gaps where those are."""
+        found = self
+        if other.ttft_s < found.ttft_s:
+            waits = (
+                "base_s",
+                "prefill_s",
+                "first_step_s",
+                "queue_s",
+                "admission_s",
+                "queue_chance",
+                "admission_chance",
+            )
+            found = replace(found, **{name: getattr(other, name) for name in waits})
+        if other.decode_s + other.interference_s < found.decode_s + found.interference_s:
+            gaps = ("decode_s", "interference_s", "pause_s", "pauses_per_token")
+            found = replace(found, **{name: getattr(other, name) for name in gaps})
+        return found if found is self else found.settled(limit=self.running if self.admission_s > 0 else math.inf)
+
+    def settled(self, *, limit: float) -> Point:
+        """The point with the batch that follows from its times by Little's law, at most ``limit``."""
+        decoding_s = self.output_tokens * (self.decode_s + self.interference_s)
+        running = self.concurrency * decoding_s / (decoding_s + self.ttft_s)
+        return replace(self, running=min(running, limit))
 
     def ttft_quantile_s(self, probability: float) -> float:
         """TTFT with the waits taken as exponential, the rest as constant [s].

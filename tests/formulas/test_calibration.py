@@ -17,9 +17,8 @@ def test_engines_and_generations_have_their_own_values() -> None:
     vllm = calibration.coefficients(TABLE, gpu=hopper, engine="vllm")
     assert vllm.weights_read == row["weights_read"]["engine"]["vllm"]
     assert vllm.latent_layer_s == row["latent_layer_s"]["generation"]["hopper"]
-    assert (
-        calibration.coefficients(TABLE, gpu=blackwell, engine="vllm").latent_layer_s == row["latent_layer_s"]["value"]
-    )
+    newer = calibration.coefficients(TABLE, gpu=blackwell, engine="vllm")
+    assert newer.latent_layer_s == row["latent_layer_s"]["generation"]["blackwell"]
 
 
 def test_an_engine_without_its_own_takes_the_common_value() -> None:

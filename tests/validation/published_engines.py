@@ -8,7 +8,7 @@ from typing import Any
 
 from planner import kinds
 from planner.core.result import Metric, Result
-from planner.kinds.engine_instance import fit, plan
+from planner.kinds.engine_instance import fit, load, plan
 from tests.validation import published_text as text
 from tests.validation.rows import Row
 from tests.validation.shipped import catalog
@@ -105,7 +105,7 @@ def _places(spec: dict[str, Any]) -> float:
     fitted = fit.fit(resolved)
     if not fitted.starts:
         raise text.UnreadError(f"The estimate says that this replica does not start ({fitted.problem}).")
-    return max(fit.capacity(resolved, fitted), 1.0)
+    return max(load.places(resolved, fitted), 1.0)
 
 
 def _estimate(spec: dict[str, Any]) -> Result:

@@ -79,7 +79,8 @@ def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, cata
     series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
     if ready is not None:
         series["concurrency"] = load.curve_series(plan, ready.curve())
-        series |= sources.side_by_side(plan, catalog, capacity=ready.capacity, evidence=ready.evidence)
+        evidence = ready.evidence or lean.lean(plan, catalog)
+        series |= sources.side_by_side(plan, catalog, capacity=ready.capacity, evidence=evidence)
         series |= lean.series(plan, ready, catalog)
     return series
 

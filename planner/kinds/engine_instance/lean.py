@@ -31,7 +31,7 @@ class Library:
 
     table: Table
     measured: neighbours.Measurements
-    columns: Mapping[str, Any]
+    columns: neighbours.Columns
     kernels: tuple[neighbours.Kernel, neighbours.Kernel]
     gpus: frozenset[str]
 
@@ -104,13 +104,11 @@ def configuration(plan: Plan) -> neighbours.Configuration:
 
 
 def lean(plan: Plan, catalog: Catalog) -> load.Evidence:
-    """The measurements seen from a replica; of one that was never measured, the lesser GPUs that bound it."""
+    """The measurements seen from a replica, and the lesser GPUs that bound it."""
     found = library(catalog.table(TABLE))
     own = found.seen_from(configuration(plan))
-    if own.seen:
-        return load.Evidence(own=own)
     lesser = tuple(
-        rivals.Rival(times=times, lean=found.seen_from(configuration(other)))
+        (times, found.seen_from(configuration(other)))
         for other, times in rivals.replicas(plan, catalog, among=found.gpus)
     )
     return load.Evidence(own=own, lesser=lesser)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from planner.core.result import Column, Series
 from planner.formulas import cost, memory, neighbours, serving
@@ -36,21 +36,12 @@ _CURVE = (
 )
 
 
-class Lesser(Protocol):
-    """The same replica on a lesser GPU: what bounds times that are carried over."""
-
-    @property
-    def times(self) -> serving.StepTimes: ...
-    @property
-    def lean(self) -> neighbours.Lean: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Measurements that a replica leans on, and the replicas on lesser GPUs that bound it."""
+    """Measurements that a replica leans on, and the same of the replica on lesser GPUs, which bound it."""
 
     own: neighbours.Lean
-    lesser: tuple[Lesser, ...] = ()
+    lesser: tuple[tuple[serving.StepTimes, neighbours.Lean], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +57,19 @@ class Operation:
     @property
     def max_rate_rps(self) -> float:
         fastest = serving.max_rate_rps(self.times, load=self.load, capacity=self.capacity)
-        return fastest / self.correction(self.capacity).tpot
+        return max(fastest / self.correction(self.capacity).tpot, *(each.max_rate_rps for each in self._lesser), 0.0)
+
+    @property
+    def _lesser(self) -> Iterator[Operation]:
+        """The replica on lesser GPUs, with the places of this one."""
+        for times, own in self.evidence.lesser if self.evidence else ():
+            yield replace(self, times=times, evidence=Evidence(own=own))
 
     def correction(self, concurrency: float) -> neighbours.Correction:
         """What measurements add with so many requests in the system; nothing where the source is another."""
         if self.evidence is None:
             return _NONE
-        found = self.evidence.own.at(concurrency=concurrency, capacity=self.capacity)
-        if not self.evidence.lesser:
-            return found
-        mine = self._formula(self.times, concurrency)
-        for other in self.evidence.lesser:
-            theirs = self._formula(other.times, concurrency)
-            bound = other.lean.at(concurrency=concurrency, capacity=self.capacity)
-            gaps_s = theirs.decode_s + theirs.interference_s
-            found = replace(
-                found,
-                tpot=min(found.tpot, bound.tpot * gaps_s / (mine.decode_s + mine.interference_s)),
-                ttft=min(found.ttft, bound.ttft * theirs.ttft_s / mine.ttft_s),
-            )
-        return found
-
-    def _formula(self, times: serving.StepTimes, concurrency: float) -> serving.Point:
-        """The point before any measurement, with the places of this replica."""
-        return serving.closed_loop(times, load=self.load, concurrency=concurrency, capacity=self.capacity)
+        return self.evidence.own.at(concurrency=concurrency, capacity=self.capacity)
 
     def at_design(self) -> serving.Point | None:
         """The operating point; None when requests arrive faster than they can be served."""
@@ -99,19 +79,29 @@ class Operation:
 
     def at(self, concurrency: float) -> serving.Point:
         """With so many requests in the system, each replaced as it ends."""
-        point, correction = self._formula(self.times, concurrency), self.correction(concurrency)
-        return point.leaning(tpot=correction.tpot, ttft=correction.ttft)
+        point = serving.closed_loop(self.times, load=self.load, concurrency=concurrency, capacity=self.capacity)
+        correction = self.correction(concurrency)
+        found = point.leaning(tpot=correction.tpot, ttft=correction.ttft)
+        for each in self._lesser:
+            found = found.bounded(each.at(concurrency))
+        return found
 
     def at_rate(self, rate_rps: float) -> serving.Point | None:
-        """Under Poisson arrivals; None when they come faster than they can be served.
+        """Under Poisson arrivals; None when they come faster than they can be served."""
+        found = self._alone_at_rate(rate_rps)
+        for each in self._lesser:
+            bound = each.at_rate(rate_rps)
+            if bound is not None:
+                found = bound if found is None else found.bounded(bound)
+        return None if found is None else replace(found, concurrency=rate_rps * found.e2e_s).settled(limit=math.inf)
+
+    def _alone_at_rate(self, rate_rps: float) -> serving.Point | None:
+        """By its own measurements.
 
         A replica whose times are all f times longer meets a rate as one without meets f times that rate. The factor
         depends on the requests in the system, so the point is found by repeating.
         """
-        if rate_rps >= self.max_rate_rps:
-            return None
-        concurrency = 1.0
-        point = None
+        point, concurrency = None, 1.0
         for _ in range(_REPEATS):
             correction = self.correction(max(concurrency, 1.0))
             base = serving.open_loop(

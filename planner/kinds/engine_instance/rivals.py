@@ -1,16 +1,16 @@
-"""GPUs that a GPU is at least as good as in every figure: carried-over times may not be longer than theirs.
+"""GPUs that a GPU is at least as good as in every figure: its times may not be longer than theirs.
 
-Measurements of other replicas can make a carried-over answer slower than that of a lesser GPU. Where the replica itself
-was measured the measurement stands; where it was not, the lesser GPU's answer is a bound.
+Measurements of different releases can make an answer slower than that of a lesser GPU; the lesser GPU's answer is then
+the bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.core.catalog import Catalog, Gpu, MissingFigure
-from planner.formulas import calibration, neighbours, serving
+from planner.formulas import calibration, serving
 from planner.kinds.engine_instance import sources
 from planner.kinds.engine_instance.plan import Plan
 
@@ -23,14 +23,6 @@ _FIGURES = (
     "scaleup_bytes_per_s",
     "nic_bytes_per_s",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """The same replica on a lesser GPU, with the measurements it leans on."""
-
-    times: serving.StepTimes
-    lean: neighbours.Lean
 
 
 def is_at_least(gpu: Gpu, other: Gpu) -> bool:
