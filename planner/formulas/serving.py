@@ -116,7 +116,13 @@ class Point:
         return found.settled(limit=self.running if self.admission_s > 0 else math.inf)
 
     def bounded(self, other: Point) -> Point:
-        """This point with the other's TTFT where that is shorter, and with the other's gaps where those are."""
+        """This point with the other's TTFT where that is shorter, and with the other's gaps where those are.
+
+        Where requests wait for a place in the other, its gaps are those of a smaller batch: then whole times compare.
+        """
+        if other.admission_s > 0:
+            share = min(other.e2e_s / self.e2e_s, 1.0)
+            return self.leaning(tpot=share, ttft=share)
         found = self
         if other.ttft_s < found.ttft_s:
             waits = (

@@ -69,9 +69,10 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
 
 def _loaded(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> tuple[load.Operation, serving.Point | None]:
     """The replica under load with the source of step times asked for; raises `KernelsUnavailable`."""
-    times = sources.times(plan, catalog, source=plan.spec.latency_source)
-    measured = lean.lean(plan, catalog) if plan.spec.latency_source == "roofline" else None
-    ready = load.operation(plan, capacity=load.places(plan, fitted), times=times, evidence=measured)
+    if plan.spec.latency_source == "roofline":
+        ready = lean.operation(plan, fitted, catalog)
+    else:
+        ready = load.operation(plan, capacity=load.places(plan, fitted), times=sources.measured(plan, catalog))
     return ready, ready.at_design()
 
 
@@ -79,8 +80,9 @@ def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, cata
     series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
     if ready is not None:
         series["concurrency"] = load.curve_series(plan, ready.curve())
-        evidence = ready.evidence or lean.lean(plan, catalog)
-        series |= sources.side_by_side(plan, catalog, capacity=ready.capacity, evidence=evidence)
+        series |= sources.side_by_side(
+            plan, catalog, ready, calibrated_one=lambda: lean.operation(plan, fitted, catalog)
+        )
         series |= lean.series(plan, ready, catalog)
     return series
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from planner.core.quantities import show
 from planner.core.result import Basis, Column, Finding, Series
 from planner.formulas import neighbours, serving
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import load, rivals
+from planner.kinds.engine_instance import load, rivals, sources
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_engine import ENGINES
 
@@ -23,6 +23,8 @@ TABLE = "step_time"
 _SAME = 0.03
 """Distance up to which a measurement counts as one of this very replica at this load."""
 _SHOWN = 6
+_NEAR = 1.3
+"""A lesser GPU this much slower with one request stays slower at any load."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,15 +105,27 @@ def configuration(plan: Plan) -> neighbours.Configuration:
     )
 
 
-def lean(plan: Plan, catalog: Catalog) -> load.Evidence:
-    """The measurements seen from a replica, and the lesser GPUs that bound it."""
+def operation(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> load.Operation:
+    """The replica in the calibrated roofline, leaning on measurements and bounded by lesser GPUs."""
     found = library(catalog.table(TABLE))
-    own = found.seen_from(configuration(plan))
-    lesser = tuple(
-        (times, found.seen_from(configuration(other)))
-        for other, times in rivals.replicas(plan, catalog, among=found.gpus)
+    own = load.operation(
+        plan,
+        capacity=load.places(plan, fitted),
+        times=sources.calibrated(plan),
+        lean=found.seen_from(configuration(plan)),
     )
-    return load.Evidence(own=own, lesser=lesser)
+    return replace(own, lesser=tuple(_lesser(own, catalog, found)))
+
+
+def _lesser(own: load.Operation, catalog: Catalog, found: Library) -> Iterator[load.Operation]:
+    """The replica on lesser GPUs that come near it when nothing else runs: only those can bound it anywhere."""
+    alone = own.at(1.0)
+    for plan, times in rivals.replicas(own.plan, catalog, among=found.gpus):
+        other = replace(own, plan=plan, times=times, lean=found.seen_from(configuration(plan)))
+        bound = other.at(1.0)
+        if min(bound.e2e_s / alone.e2e_s, bound.ttft_s / alone.ttft_s) < _NEAR:
+            whole = rivals.on(plan, catalog)
+            yield replace(other, capacity=max(load.places(whole, fits.fit(whole)), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +157,7 @@ class Trust:
 
 def trust(plan: Plan, catalog: Catalog, ready: load.Operation | None, point: serving.Point | None) -> Trust:
     """What stands behind the times of a design."""
-    if ready is None or ready.evidence is None or point is None:
+    if ready is None or ready.lean is None or point is None:
         wide = plan.trust
         return Trust(
             basis="calibrated" if wide.calibrated else "extrapolated",
@@ -153,8 +167,8 @@ def trust(plan: Plan, catalog: Catalog, ready: load.Operation | None, point: ser
         )
     table = catalog.table(TABLE)
     concurrency = max(point.concurrency, 1.0)
-    correction, rows = ready.correction(concurrency), ready.evidence.own.seen
-    found = ready.evidence.own.nearest(concurrency=concurrency, capacity=ready.capacity)
+    correction, rows = ready.correction(concurrency), ready.lean.seen
+    found = ready.lean.nearest(concurrency=concurrency, capacity=ready.capacity)
     nearest = None if found is None else _nearest(plan, catalog, row=found[0], distance=found[1])
     drafts = plan.spec.draft > 0
     seen = rows > 0 and not drafts
@@ -288,11 +302,11 @@ def provenance(found: Trust) -> dict[str, Any]:
 
 def series(plan: Plan, ready: load.Operation, catalog: Catalog) -> dict[str, Series]:
     """The measurements most like the design, beside what the estimate gives at their load."""
-    if ready.evidence is None:
+    if ready.lean is None:
         return {}
     point = ready.at_design()
     concurrency = ready.capacity if point is None else max(point.concurrency, 1.0)
-    rows = ready.evidence.own.nearest_few(concurrency=concurrency, capacity=ready.capacity, count=_SHOWN)
+    rows = ready.lean.nearest_few(concurrency=concurrency, capacity=ready.capacity, count=_SHOWN)
     if not rows:
         return {}
     near = [_nearest(plan, catalog, row=row, distance=distance) for row, distance in rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner.core.result import Column, Series
@@ -37,39 +36,29 @@ _CURVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Measurements that a replica leans on, and the same of the replica on lesser GPUs, which bound it."""
-
-    own: neighbours.Lean
-    lesser: tuple[tuple[serving.StepTimes, neighbours.Lean], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
-    """A replica ready to be loaded; ``capacity`` requests run at once."""
+    """A replica ready to be loaded; ``capacity`` requests run at once.
+
+    ``lean``: the measurements it leans on. ``lesser``: the same replica on lesser GPUs, whose answers bound its own.
+    """
 
     plan: Plan
     times: serving.StepTimes
     load: serving.Load
     capacity: float
-    evidence: Evidence | None = None
+    lean: neighbours.Lean | None = None
+    lesser: tuple[Operation, ...] = ()
 
     @property
     def max_rate_rps(self) -> float:
         fastest = serving.max_rate_rps(self.times, load=self.load, capacity=self.capacity)
-        return max(fastest / self.correction(self.capacity).tpot, *(each.max_rate_rps for each in self._lesser), 0.0)
-
-    @property
-    def _lesser(self) -> Iterator[Operation]:
-        """The replica on lesser GPUs, with the places of this one."""
-        for times, own in self.evidence.lesser if self.evidence else ():
-            yield replace(self, times=times, evidence=Evidence(own=own))
+        return max(fastest / self.correction(self.capacity).tpot, *(each.max_rate_rps for each in self.lesser), 0.0)
 
     def correction(self, concurrency: float) -> neighbours.Correction:
         """What measurements add with so many requests in the system; nothing where the source is another."""
-        if self.evidence is None:
+        if self.lean is None:
             return _NONE
-        return self.evidence.own.at(concurrency=concurrency, capacity=self.capacity)
+        return self.lean.at(concurrency=concurrency, capacity=self.capacity)
 
     def at_design(self) -> serving.Point | None:
         """The operating point; None when requests arrive faster than they can be served."""
@@ -82,14 +71,14 @@ class Operation:
         point = serving.closed_loop(self.times, load=self.load, concurrency=concurrency, capacity=self.capacity)
         correction = self.correction(concurrency)
         found = point.leaning(tpot=correction.tpot, ttft=correction.ttft)
-        for each in self._lesser:
+        for each in self.lesser:
             found = found.bounded(each.at(concurrency))
         return found
 
     def at_rate(self, rate_rps: float) -> serving.Point | None:
         """Under Poisson arrivals; None when they come faster than they can be served."""
         found = self._alone_at_rate(rate_rps)
-        for each in self._lesser:
+        for each in self.lesser:
             bound = each.at_rate(rate_rps)
             if bound is not None:
                 found = bound if found is None else found.bounded(bound)
@@ -128,7 +117,9 @@ class Operation:
         return tuple(points)
 
 
-def operation(plan: Plan, *, capacity: float, times: serving.StepTimes, evidence: Evidence | None = None) -> Operation:
+def operation(
+    plan: Plan, *, capacity: float, times: serving.StepTimes, lean: neighbours.Lean | None = None
+) -> Operation:
     """The replica under the load of its spec, with step times from one source."""
     spec = plan.spec
     computed = max(spec.input_tokens * (1.0 - spec.prefix_hit_rate), 1.0)
@@ -143,7 +134,7 @@ def operation(plan: Plan, *, capacity: float, times: serving.StepTimes, evidence
             acceptance=spec.draft_acceptance,
         ),
         capacity=capacity,
-        evidence=evidence,
+        lean=lean,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.formulas import calibration, serving
 from planner.kinds.engine_instance import sources
-from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.plan import Plan, resolve
 
 _FIGURES = (
     "memory_bytes",
@@ -43,3 +43,8 @@ def replicas(plan: Plan, catalog: Catalog, *, among: frozenset[str]) -> Iterator
             yield lesser, sources.calibrated(lesser)
         except MissingFigure:
             continue
+
+
+def on(plan: Plan, catalog: Catalog) -> Plan:
+    """The plan of the same spec on the GPU of another plan, its memory included."""
+    return resolve(plan.spec.model_copy(update={"gpu": plan.gpu.slug}), catalog)

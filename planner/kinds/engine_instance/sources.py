@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from planner.core.catalog import Catalog, MissingFigure
 from planner.core.latency import KernelsUnavailable, Ranks
@@ -16,13 +17,6 @@ from planner.kinds.engine_instance.plan import Plan
 
 SOURCES = {"roofline": "calibrated roofline", "measured_kernels": "measured kernels"}
 COMPARED = ("ttft_mean_s", "ttft_p99_s", "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s", "request_rate_rps")
-
-
-def times(plan: Plan, catalog: Catalog, *, source: str) -> serving.StepTimes:
-    """Step times of a replica from the named source; raises `KernelsUnavailable`, never takes the other source."""
-    if source == "measured_kernels":
-        return measured(plan, catalog)
-    return calibrated(plan)
 
 
 def calibrated(plan: Plan) -> roofline.Replica:
@@ -98,20 +92,20 @@ def remark(plan: Plan, ready: load.Operation | None, point: serving.Point | None
     )
 
 
-def side_by_side(plan: Plan, catalog: Catalog, *, capacity: float, evidence: load.Evidence | None) -> dict[str, Series]:
-    """Both sources, at the design and against concurrency, where the package holds the replica; else nothing."""
+def side_by_side(
+    plan: Plan, catalog: Catalog, ready: load.Operation, *, calibrated_one: Callable[[], load.Operation]
+) -> dict[str, Series]:
+    """Both sources, at the design and against concurrency, where the package holds the replica; else nothing.
+
+    ``ready`` is the source asked for; ``calibrated_one`` makes the calibrated one where that is the other.
+    """
     if catalog.kernel_package is None:
         return {}
+    kernels = isinstance(ready.times, KernelReplica)
     try:
-        both = [
-            load.operation(
-                plan,
-                capacity=capacity,
-                times=times(plan, catalog, source=name),
-                evidence=evidence if name == "roofline" else None,
-            )
-            for name in SOURCES
-        ]
+        first = calibrated_one() if kernels else ready
+        second = ready if kernels else replace(first, times=measured(plan, catalog), lean=None, lesser=())
+        both = (first, second)
         return {"latency_sources": _at_design(plan, both), "latency_sources_curve": _curves(plan, both)}
     except (KernelsUnavailable, MissingFigure):
         return {}
