@@ -21,6 +21,7 @@ from planner.catalog import kernels, names, pricing, tables
 from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
 from planner.catalog.schema import TABLES
+from planner.core import llm_names
 from planner.core.catalog import Engine, Gpu, Link, Llm, Price, Table, UnknownEntry
 from planner.core.latency import KernelTimes, Ranks
 
@@ -148,6 +149,9 @@ class FileCatalog:
             self._tables[record.table][record.slug] = record
             for name in (*record.content.also(), record.slug):
                 self._index[record.table][names.key(name)] = record.slug
+        self._short = names.unpublished(
+            (name, slug) for slug, row in self._tables["llms"].items() for name in (*row.content.also(), slug)
+        )
 
     def with_records(self, records: Sequence[Record]) -> FileCatalog:
         """This catalog and further records, which win over those of the same slug or name."""
@@ -179,15 +183,25 @@ class FileCatalog:
         return tuple(self._tables[table].values())
 
     def record(self, table: str, name: str) -> Record:
-        """The record of a slug or alias; raises `UnknownEntry` with the nearest slugs."""
+        """The record of a slug or alias; raises `UnknownEntry` with the nearest slugs.
+
+        A requantised or republished copy of an LLM is found by the LLM's name: its architecture is the same.
+        """
         if table not in self._tables:
             raise UnknownEntry(table=table, slug=name)
         rows, index = self._tables[table], self._index[table]
         slug = name if name in rows else index.get(names.key(name))
+        if slug is None and table == "llms":
+            slug = self._copied(name)
         if slug is None:
             shown = excerpt(name, at_most=names.LONGEST_NAME)
             raise UnknownEntry(table=table, slug=shown, nearest=names.nearest(name, index))
         return rows[slug]
+
+    def _copied(self, name: str) -> str | None:
+        keys = [names.key(candidate) for candidate in llm_names.plain_names(name[: names.LONGEST_NAME])]
+        index = self._index["llms"]
+        return next((found for key in keys if (found := index.get(key) or self._short.get(key))), None)
 
     def _plain(self, table: str) -> dict[str, Any]:
         return {slug: row.content.plain() for slug, row in self._tables[table].items()}

@@ -39,6 +39,14 @@ def slug_of(name: str, *, at_most: int = 60) -> str:
     return slug
 
 
+def unpublished(owners: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Slugs by key of the name without its publisher, from (name, slug); names of two entries are left out."""
+    found: dict[str, set[str]] = {}
+    for name, slug in owners:
+        found.setdefault(key(name.rpartition("/")[2]), set()).add(slug)
+    return {short: next(iter(slugs)) for short, slugs in found.items() if len(slugs) == 1}
+
+
 def nearest(name: str, index: Mapping[str, str], *, at_most: int = 3) -> tuple[str, ...]:
     """The slugs whose names look most like ``name``; ``index`` maps keys to slugs."""
     if len(name) > LONGEST_NAME:

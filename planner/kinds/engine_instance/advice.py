@@ -75,7 +75,7 @@ def questions(spec: EngineInstanceSpec, result: Result) -> Sequence[Question]:
 
 
 def _precision_question(spec: EngineInstanceSpec, result: Result) -> Question:
-    dtype, weights = _weight_dtype(spec, result), show(result.value("weights_bytes"), "bytes")
+    dtype, weights = _weight_dtype(result), show(result.value("weights_bytes"), "bytes")
     narrow = dtype not in _WIDE
     return Question(
         f"Are {dtype.upper()} weights good enough for this task?"
@@ -90,9 +90,9 @@ def _precision_question(spec: EngineInstanceSpec, result: Result) -> Question:
     )
 
 
-def _weight_dtype(spec: EngineInstanceSpec, result: Result) -> str:
+def _weight_dtype(result: Result) -> str:
     """The format of the weights, stated or as the LLM was published."""
-    return str(spec.weight_dtype or result.provenance["weight_format"])
+    return str(result.provenance["weight_format"])
 
 
 def _load_words(spec: EngineInstanceSpec) -> str:
@@ -128,7 +128,7 @@ def _variants(spec: EngineInstanceSpec, result: Result) -> Iterator[Variant]:
             yield Variant(f"{show(ranks // 2, 'GPUs')}, tensor parallel", placed(ranks // 2))
     elif stages == 1 and gpus <= _MOST_RANKS:
         yield Variant("Tensor parallel only", placed(gpus))
-    if _weight_dtype(spec, result) in _WIDE:
+    if _weight_dtype(result) in _WIDE:
         yield Variant("FP8 weights", {"weight_dtype": "fp8", "checkpoint_bytes": None})
     if spec.kv_dtype != "fp8":
         yield Variant("FP8 cache", {"kv_dtype": "fp8"})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from planner.core import llm_names
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import attention, calibration, engine_memory, memory, roofline
 from planner.formulas.memory_terms import Measured, Spread
@@ -86,7 +87,8 @@ def resolve(spec: EngineInstanceSpec, catalog: Catalog) -> Plan:
     by_gpu = engine_memory.gpu_row(settings, visible_bytes=visible.typical, architecture=gpu.architecture)
     table = catalog.calibration("roofline")
     taken = _Taken(spec)
-    weight_dtype = memory.dtype_name(taken.of("weight_dtype", llm.native_dtype))
+    weight_dtype = taken.of("weight_dtype", _published_format(spec, llm))
+    weight_dtype = memory.dtype_name(_four_bit(llm, weight_dtype))
     kv_dtype = taken.of("kv_dtype", "bf16")
     price = catalog.price(gpu.slug)
     taken.note("engine_version", f"{settings['version']} or newer")
@@ -134,9 +136,26 @@ def _trust(spec: EngineInstanceSpec, catalog: Catalog, *, llm: Llm, gpu: Gpu, pr
     return calibration.trust(catalog.calibration("roofline"), llm=llm, gpu=gpu, engine=spec.engine, precision=precision)
 
 
+def _published_format(spec: EngineInstanceSpec, llm: Llm) -> str:
+    """The LLM's own format, or that of the copy named: ``nvidia/X-NVFP4`` is X in NVFP4."""
+    named = llm_names.number_format(spec.llm)
+    if named is None or spec.llm in (llm.slug, llm.hf_id) or llm.native_dtype.startswith(named):
+        return llm.native_dtype
+    return _four_bit(llm, named)
+
+
+def _four_bit(llm: Llm, name: str) -> str:
+    """FP4 alone is MXFP4 for an LLM published so, else NVFP4."""
+    if name != "fp4":
+        return name
+    return "mxfp4" if llm.native_dtype == "mxfp4" else "nvfp4"
+
+
 def _layout(spec: EngineInstanceSpec, llm: Llm) -> roofline.Layout:
     gpus, ranks, copies, stages = spec.cut()
-    experts = spec.expert_parallel or (ranks * copies if llm.moe and copies > 1 else 1)
+    stage = ranks * copies
+    # More expert ranks than GPUs are all of them: tables write ranks as products.
+    experts = min(spec.expert_parallel or (stage if copies > 1 else 1), stage) if llm.moe else 1
     return roofline.Layout(
         gpus=gpus,
         tensor_parallel=ranks,

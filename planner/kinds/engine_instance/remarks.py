@@ -14,6 +14,7 @@ from planner.kinds.engine_instance.spec_start_up import unmeasured
 
 def placement(plan: Plan) -> Iterator[Finding]:
     layout, llm = plan.layout, plan.llm
+    yield from _read_otherwise(plan)
     if llm.mla is None and layout.tensor_parallel > llm.kv_heads:
         yield Finding(
             code="kv_heads_replicated",
@@ -51,6 +52,36 @@ def placement(plan: Plan) -> Iterator[Finding]:
             suggestion="Leave expert parallel out.",
             change={"expert_parallel": None},
         )
+
+
+def _read_otherwise(plan: Plan) -> Iterator[Finding]:
+    """Ranks written as products, or as more than there are: what they were read as."""
+    layout, spec = plan.layout, plan.spec
+    stated, copies = spec.tensor_parallel, spec.data_parallel_attention
+    read: list[tuple[str, int, int]] = []
+    # Engines but vLLM count copies of attention inside the tensor-parallel ranks: that needs no remark.
+    inside = spec.engine != "vllm" and stated == layout.stage_gpus
+    if stated is not None and stated != layout.tensor_parallel and not inside:
+        read.append(("tensor_parallel", stated, layout.tensor_parallel))
+    if copies is not None and copies != layout.data_parallel:
+        read.append(("data_parallel_attention", copies, layout.data_parallel))
+    if plan.llm.moe and spec.expert_parallel is not None and spec.expert_parallel != layout.expert_parallel:
+        read.append(("expert_parallel", spec.expert_parallel, layout.expert_parallel))
+    if not read:
+        return
+    words = ", ".join(f"{spec.label_of(name)} {was:,} is read as {meant:,}" for name, was, meant in read)
+    yield Finding(
+        code="placement_read",
+        severity="warning",
+        message=f"A stage has {show(layout.stage_gpus, 'GPUs')}, and ranks cannot be more: {words}.",
+        suggestion="State the ranks as they are.",
+        change={
+            "gpus": layout.gpus,
+            "tensor_parallel": layout.tensor_parallel,
+            "data_parallel_attention": layout.data_parallel,
+            **({"expert_parallel": layout.expert_parallel} if plan.llm.moe else {}),
+        },
+    )
 
 
 def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterator[Finding]:

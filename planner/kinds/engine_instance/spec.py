@@ -101,10 +101,12 @@ class EngineInstanceSpec(StartUpFields):
         stages, copies, ranks = self.pipeline_parallel or 1, self.data_parallel_attention, self.tensor_parallel
         if self.gpus is None:
             ranks = ranks or 1
-            inside = self.engine != "vllm" and copies is not None and ranks >= copies and ranks % copies == 0
+            # vLLM multiplies copies, unless its expert ranks, which are all GPUs, say that they lie inside.
+            counted_inside = self.engine != "vllm" or self.expert_parallel == ranks == copies
+            inside = counted_inside and copies is not None and ranks >= copies and ranks % copies == 0
             ranks, copies = (ranks // copies, copies) if inside and copies else (ranks, copies or 1)
             return ranks * copies * stages, ranks, copies, stages
-        found = fill(self.gpus, stages=stages, ranks=ranks, copies=copies)
+        found = fill(self.gpus, stages=stages, ranks=ranks, copies=copies, experts=self.expert_parallel)
         if found is None:
             raise ValueError(
                 f"gpus: {self.gpus} is not tensor_parallel × pipeline_parallel × data_parallel_attention "

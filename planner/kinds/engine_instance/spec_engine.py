@@ -13,8 +13,11 @@ PRECISION = _("Precision")
 ENGINE = _("Engine")
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM"}
-WeightDtype = Literal[
+StoredDtype = Literal[
     "bf16", "fp16", "fp8", "int8", "int4", "int4_g32", "mxfp4", "nvfp4", "nf4", "nf4_double", "q4_k_m", "q8_0"
+]
+WeightDtype = Literal[
+    "bf16", "fp16", "fp8", "int8", "int4", "int4_g32", "fp4", "mxfp4", "nvfp4", "nf4", "nf4_double", "q4_k_m", "q8_0"
 ]
 KvDtype = Literal["bf16", "fp16", "fp8", "int8", "nvfp4"]
 _DTYPE_WORDS = {"bf16": "BF16", "fp16": "FP16", "fp8": "FP8", "int8": "INT8", "int4": "INT4 (AWQ, GPTQ)"}
@@ -107,7 +110,7 @@ class EngineFields(Spec):
         None,
         label=_("Weights"),
         group=PRECISION,
-        labels={**_DTYPE_WORDS, **_FOUR_BIT_WORDS},
+        labels={**_DTYPE_WORDS, "fp4": "FP4: MXFP4 where published so, else NVFP4", **_FOUR_BIT_WORDS},
         empty=_("as published"),
     )
     kv_dtype: KvDtype | None = choice(
@@ -129,7 +132,7 @@ class EngineFields(Spec):
         advanced=True,
         help=_("Size of the checkpoint files; overrides the count."),
     )
-    checkpoint_dtype: WeightDtype | None = choice(
+    checkpoint_dtype: StoredDtype | None = choice(
         None,
         label=_("Format on disk"),
         group=PRECISION,
