@@ -142,6 +142,7 @@ def _of_kind(kind: DesignKind) -> dict[str, dict[str, Any]]:
         "findings": {"type": "array", "items": ref("Finding")},
         "series": {"type": "object", "additionalProperties": ref("Series")},
         "provenance": {"type": "object"},
+        "evidence": {"type": "array", "items": ref("Evidence")},
         "answer": ref("AnswerCard"),
     }
     specs = {"type": "array", "items": spec, "minItems": 1, "maxItems": 1000}
@@ -171,7 +172,7 @@ def _families() -> dict[str, Any]:
 
 def _shared() -> dict[str, Any]:
     """The shapes that the kinds' components refer to."""
-    models = (shapes.Metric, shapes.Finding, shapes.Series, shapes.AnswerCard, shapes.Problem)
+    models = (shapes.Metric, shapes.Finding, shapes.Series, shapes.Evidence, shapes.AnswerCard, shapes.Problem)
     _names, schema = models_json_schema([(model, "serialization") for model in models], ref_template=HERE + "{model}")
     found: dict[str, Any] = schema["$defs"]
     return found

@@ -52,8 +52,8 @@ class Metric(Shape):
     direction: Literal["lower", "higher", "none"]
     group: str = ""
     basis: Literal["exact", "measured", "calibrated", "extrapolated", "assumed", "simulated"]
-    low: float | None = None
-    high: float | None = None
+    low: float | None = Field(None, description="Lower end of the 80 % range; absent where there is none.")
+    high: float | None = Field(None, description="Upper end of the 80 % range.")
     objective: float | None = None
     met: bool | None = None
     working: str = ""
@@ -69,6 +69,30 @@ class SeriesColumn(Shape):
 class Series(Shape):
     label: str
     columns: list[SeriesColumn]
+
+
+class BesideShape(Shape):
+    name: str = Field(description="The quantity that validation keeps errors of such figures under.")
+    label: str
+    unit: str
+    measured: float
+    estimate: float | None = Field(description="Ours, of the design; null where there is none.")
+
+
+class Evidence(Shape):
+    """The published measurement nearest to a design, or to a part of it."""
+
+    id: str = Field(description="Of its row in /validation/rows/.")
+    subject: str = Field(description="The part of the design it stands for; empty for all of it.")
+    configuration: str
+    differs: list[str] = Field(description="What is not as in the design.")
+    distance: float = Field(description="0: the same configuration and load; from 1 it is hardly like the design.")
+    figures: list[BesideShape]
+    source: str
+    source_url: str
+    said: str = Field(description="What the answer makes of it.")
+    place: dict[str, str] = Field(description="Slugs of what was measured: llm, gpu, engine.")
+    series: str = Field(description="The series that holds its like, nearest first.")
 
 
 class AnswerCard(Shape):
@@ -297,6 +321,7 @@ class SimulationResult(Shape):
     findings: list[Finding]
     series: dict[str, Series]
     provenance: dict[str, Any]
+    evidence: list[Evidence] = Field(default_factory=list)
     answer: dict[str, Any]
     charts: list[dict[str, Any]]
     estimate: dict[str, Any]

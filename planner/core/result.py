@@ -118,6 +118,44 @@ class LazySeries(Mapping[str, Series]):
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A figure that was measured, and ours beside it (None where there is none)."""
+
+    name: str
+    """What kind of figure: the quantity that validation keeps its errors under."""
+    label: str
+    unit: str
+    measured: float
+    estimate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The published measurement nearest to a design, or to a part of it.
+
+    ``distance`` is 0 for the same configuration at the same load, and grows without end. ``differs`` says what is not
+    the same, in words.
+    """
+
+    id: str
+    """Of the row among those published, as validation names it."""
+    subject: str
+    """The part of the design it stands for; "" for all of it."""
+    configuration: str
+    differs: tuple[str, ...]
+    distance: float
+    figures: tuple[Beside, ...]
+    source: str
+    source_url: str
+    said: str
+    """What the answer makes of it, a sentence."""
+    place: Mapping[str, str] = field(default_factory=dict)
+    """Slugs of what was measured: llm, gpu, engine."""
+    series: str = ""
+    """The series that holds it with its like, nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer card: one figure, one sentence, a few facts with their verdicts.
 
@@ -140,6 +178,7 @@ class Result:
     findings: tuple[Finding, ...] = ()
     series: Mapping[str, Series] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def severity(self) -> Severity | None:

@@ -4,7 +4,7 @@
 
     id, name, created_at, same_kind, missing: [label]
     items       [{label: "A", order, name, design: {id, revision, …} or null, kind: {slug, label}, spec, answer,
-                errors}]
+                errors, evidence: [EVIDENCE of `snapshot`]}]
     verdict     {sentence, best, suitable, lacks: [[text]]}
     inputs      {differing: [IN], equal: [IN], total}   IN {name, label, group, cells: [{value, shown, differs}]}
     objectives  [MR]                                     metrics [{name: group, rows: [MR]}]
@@ -26,6 +26,7 @@ from planner.charts import codec
 from planner.core.compare import Compared, Comparison, InputRow, MetricRow, compare
 from planner.designs import estimation, figures, pictures, selectors, snapshot, verdicts
 from planner.designs.estimation import Estimate
+from planner.designs.evidence import evidence_view
 from planner.designs.inputs import inputs
 from planner.designs.models import Comparison as Saved
 from planner.designs.models import Design
@@ -126,6 +127,7 @@ def _item_view(item: Item, *, order: int) -> dict[str, Any]:
         "spec": item.estimate.spec_json,
         "answer": snapshot.answer_view(item.estimate),
         "errors": [finding.message for finding in result.findings if finding.severity == "error"],
+        "evidence": evidence_view(result, tables=False),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from planner.core.result import Finding, Metric, MetricDef, Result, Series
+from planner.core.result import Evidence, Finding, Metric, MetricDef, Result, Series
 
 
 def plain(value: Any) -> Any:
@@ -71,11 +71,18 @@ def series_json(series: Series) -> dict[str, Any]:
     return {"label": series.label, "columns": columns}
 
 
+def evidence_json(found: Evidence) -> dict[str, Any]:
+    """A published measurement with ours beside it, base units."""
+    written: dict[str, Any] = plain(asdict(found))
+    return written
+
+
 def result_json(result: Result) -> dict[str, Any]:
-    """``{metrics, findings, series, provenance}``: the answer of the API, and what a job stores."""
+    """``{metrics, findings, series, provenance, evidence}``: the answer of the API, and what a job stores."""
     return {
         "metrics": {name: metric_json(metric) for name, metric in result.metrics.items()},
         "findings": [finding_json(finding) for finding in result.findings],
         "series": {name: series_json(series) for name, series in result.series.items()},
         "provenance": plain(result.provenance),
+        "evidence": [evidence_json(found) for found in result.evidence],
     }

@@ -12,11 +12,15 @@
     metrics     [{name: group, rows: [ROW]}]
     charts      [chart as `charts.codec` reads]     diagram  as `charts.codec` reads
     questions   [{text, state, present, changes, field}]  follow_ups [{question, answer, simulate}]
+    evidence    [EVIDENCE]: the nearest published measurements
     variants    [{label, change} + EFFECT]                provenance {kind, spec_version, catalog_digest, …}
     simulator   {options: [...], default_duration_s} or null
 
     ROW     {name, label, group, unit, direction, basis, value, low?, high?, objective?, met?, text, unit_text, shown,
             full, range, objective_text, verdict, help, formula, working, whole}
+    EVIDENCE {id, subject, configuration, differs, distance, figures: [{name, label, unit, measured, estimate}], source,
+            source_url, said, place: {llm, gpu, engine}, series, distance_text, distance_words, differs_text,
+            rows: [{name, label, measured, estimate, delta, …_full}], table: {label, header, rows} or null}
     EFFECT  {ok, error, severity, errors, changes: [{name, label, before, after}], figure: ROW + {delta}, cost, facts}
             where delta is {absolute, relative, change: better|worse|same|none, amount, share, text} or null
 """
@@ -33,6 +37,7 @@ from planner.core.result import Finding, Metric
 from planner.designs import estimation, figures, serial
 from planner.designs.effects import effect_view
 from planner.designs.estimation import Estimate
+from planner.designs.evidence import evidence_view
 from planner.designs.inputs import groups_view
 from planner.designs.models import Design, Revision
 
@@ -104,6 +109,7 @@ def view(
         "findings": [_finding(estimate, finding=finding, effects=effects) for finding in result.findings],
         "metrics": metric_groups(list(result.metrics.values())),
         "charts": [codec.to_dict(chart) for chart in kind.charts(estimate.spec, result)],
+        "evidence": evidence_view(result),
         "diagram": codec.to_dict(kind.architecture(estimate.spec, result)),
         **_advice(estimate, effects=effects),
         "simulator": _simulator(estimate),

@@ -8,6 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from planner.charts import codec, paper
+from planner.designs import badges
+from planner.designs.evidence import SHOWN_APART
 from planner.reports import parts
 
 _VERSION_KEYS = ("kind", "spec_version", "catalog", "catalog_digest", "catalog_as_of", "code_version")
@@ -29,17 +31,19 @@ def design_content(view: Mapping[str, Any]) -> dict[str, Any]:
         "facts": [parts.fact(row) for row in answer["facts"]],
         "findings": [parts.finding(found) for found in view["findings"]],
         "charts": parts.charts(view["charts"]),
+        "evidence": [_evidence(found) for found in view.get("evidence", ())],
         "questions": [_question(found) for found in view.get("questions", ())],
         "inputs": [_group(group) for group in view["inputs"]["groups"]],
         "metrics": [
             {"name": group["name"], "rows": [_metric(row) for row in group["rows"]]} for group in view["metrics"]
         ],
+        "badges": badges.legend(row.get("basis", "") for group in view["metrics"] for row in group["rows"]),
         "diagram": _diagram(view.get("diagram")),
         "variants": [_variant(found) for found in view.get("variants", ())],
         "variant_facts": _variant_facts(view.get("variants", ())),
         "follow_ups": [{"question": f["question"], "answer": f["answer"]} for f in view.get("follow_ups", ())],
         "workings": _workings(view["metrics"]),
-        "sources": parts.sources(provenance, skip=_VERSION_KEYS),
+        "sources": parts.sources(provenance, skip=(*_VERSION_KEYS, *SHOWN_APART)),
         "versions": parts.versions(provenance),
     }
 
@@ -50,6 +54,8 @@ def words() -> dict[str, str]:
         "decide": _("What to decide"),
         "nothing": _("Nothing stands against this design."),
         "charts": _("The evidence"),
+        "there": _("Measured there"),
+        "here": _("Estimated here"),
         "assumptions": _("Assumptions and their sources"),
         "asked": _("Asked, answered, assumed"),
         "metrics": _("Metrics"),
@@ -107,23 +113,28 @@ def _input(field: Mapping[str, Any]) -> parts.Text:
     }
 
 
+def _evidence(found: Mapping[str, Any]) -> parts.Text:
+    """A published measurement: what it was, how far it is, and its figures beside ours."""
+    title = _("Nearest published measurement")
+    return {
+        "title": f"{title}: {found['subject']}" if found["subject"] else title,
+        "configuration": found["configuration"],
+        "away": _(
+            "Distance %(number)s, %(words)s (0 is the same, from 1 it is hardly like this); it differs in %(what)s."
+        )
+        % {"number": found["distance_text"], "words": found["distance_words"], "what": found["differs_text"]},
+        "rows": [[row["label"], row["measured"], row["estimate"], row["delta"] or "—"] for row in found["rows"]],
+        "said": found["said"],
+        "source": f"{found['source']}, {found['source_url']}, {found['id']}",
+    }
+
+
 def _metric(row: Mapping[str, Any]) -> parts.Text:
     return {
         **parts.fact(row),
         "range": row.get("range", ""),
-        "basis": basis_words().get(row.get("basis", ""), row.get("basis", "")),
+        "basis": badges.words(row.get("basis", "")),
         "mark": row.get("basis", ""),
-    }
-
-
-def basis_words() -> dict[str, str]:
-    return {
-        "exact": _("exact"),
-        "measured": _("measured"),
-        "calibrated": _("calibrated"),
-        "extrapolated": _("derived"),
-        "assumed": _("assumed"),
-        "simulated": _("simulated"),
     }
 
 

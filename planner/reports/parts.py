@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from planner.charts import codec, paper
 from planner.core.chart import Chart
+from planner.designs import badges
 
 Text = Mapping[str, Any]
 
@@ -29,6 +30,8 @@ def fact(row: Mapping[str, Any]) -> Text:
         "unit": row.get("unit_text", ""),
         "objective": row.get("objective_text", ""),
         "verdict": row.get("verdict", ""),
+        "range": row.get("range", ""),
+        "basis": badges.words(row["basis"]) if row.get("basis", "exact") != "exact" else "",
     }
 
 

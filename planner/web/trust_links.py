@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from planner.catalog import selectors as catalogs
-from planner.catalog.validation import stored
+from planner.catalog.validation import Stored, stored
 from planner.core.catalog import UnknownEntry
 
 BASES = ("measured", "calibrated", "extrapolated")
@@ -55,3 +56,18 @@ def address(metric: str, *, unit: str, basis: str, place: Mapping[str, str]) -> 
     if quantity not in stored().rows:
         return ""
     return f"{reverse('web:validation')}?{urlencode({'quantity': quantity, **place})}#detail"
+
+
+def row_address(evidence: Mapping[str, Any]) -> str:
+    """Where a published measurement stands beside what would be said of it; "" where none of its figures does."""
+    for figure in evidence["figures"]:
+        if evidence["id"] in _ids(stored(), figure["name"]):
+            return (
+                f"{reverse('web:validation')}?{urlencode({'quantity': figure['name'], 'row': evidence['id']})}#detail"
+            )
+    return ""
+
+
+@lru_cache(maxsize=16)
+def _ids(found: Stored, quantity: str) -> frozenset[str]:
+    return frozenset(row.id for row in found.rows.get(quantity, ()))

@@ -15,6 +15,8 @@ from planner.web.validation_charts import COLOURS
 LONGEST = 200
 FIRST = "tpot"
 """The quantity shown when none is asked for, once it is stored."""
+ROW = "row"
+"""Asks for one row by its id, under every condition it was tested in."""
 ANY = "any"
 """Asks for every condition of a quantity whose unseen groups are shown first."""
 SORT_WORDS = {"largest": "-error", "smallest": "error", "id": "id"}
@@ -42,13 +44,14 @@ class Asked:
     @property
     def everything(self) -> str:
         """The query of the same quantity without any filter."""
-        return self.address(**dict.fromkeys(query.FILTERS, ""))
+        return self.address(**dict.fromkeys((*query.FILTERS, "id"), ""))
 
     def address(self, **changes: str) -> str:
         """The query of this page with some of it changed; "" takes a part out."""
         parts = {"quantity": self.quantity, **self.chosen, "sort": self.sort, "colour": self.colour, **changes}
         usual = {"sort": query.SORTS[0], "colour": COLOURS[0], "group": self.usual_group}
         parts["group"] = parts["group"] or (ANY if self.usual_group else "")
+        parts[ROW] = parts.pop("id", "")
         found = QueryDict(mutable=True)
         found.update({name: value for name, value in parts.items() if value and usual.get(name) != value})
         return f"?{found.urlencode()}"
@@ -64,6 +67,9 @@ def asked(given: QueryDict, *, stored: Stored) -> Asked | None:
     given_group = given.get("group", usual_group)
     filters = {each: given.get(each, "")[:LONGEST] for each in query.FILTERS}
     filters["group"] = "" if given_group == ANY else given_group[:LONGEST]
+    if row := given.get(ROW, "")[:LONGEST]:
+        # One row is asked for by name: what else would leave it out does not count.
+        filters = {**dict.fromkeys(query.FILTERS, ""), "id": row}
     return Asked(
         quantity=name,
         filters=tuple(filters.items()),

@@ -32,6 +32,7 @@ class RowsQuery(Body):
     engine: str = Field("", description="Slug of an engine.")
     family: str = Field("", description="Family of the LLM.")
     llm: str = Field("", description="Slug of an LLM.")
+    id: str = Field("", description="One row by its id, under every condition it was tested in.")
     status: Literal["", "compared", "set aside", "not expressible"] = Field("", description="What became of the row.")
     sort: Literal["-error", "error", "id"] = Field("-error", description="The order; rows without an error come last.")
 
@@ -92,7 +93,7 @@ class ValidationRows(ApiView):
     def get(self, request: Request) -> Response:
         asked = query(request, RowsQuery)
         rows = _rows_of(asked.quantity)
-        filters = {name: getattr(asked, name) for name in validation_query.FILTERS}
+        filters = {name: getattr(asked, name) for name in (*validation_query.FILTERS, "id")}
         found = validation_query.ordered(validation_query.select(rows, filters), asked.sort)
         return paged(self, found, show=_row)
 

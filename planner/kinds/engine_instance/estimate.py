@@ -63,7 +63,8 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
         answer=_answer(plan, metrics, fitted, point, refused=refused or missing, trust=trust),
         findings=order_findings([*sources.refusal(refused), *certainty.missing(missing), *found]),
         series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog)),
-        provenance=_provenance(plan, catalog, known) | sources.provenance(ready) | lean.provenance(trust),
+        provenance=_provenance(plan, catalog, known) | sources.provenance(ready) | lean.provenance(trust, catalog),
+        evidence=lean.evidence(plan, catalog, trust, point),
     )
 
 

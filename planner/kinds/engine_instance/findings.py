@@ -44,7 +44,7 @@ def findings(
         found += _load(plan, ready, point)
     found += remarks.placement(plan)
     found += remarks.honesty(plan, fitted, point)
-    found += lean.remarks(plan, trust, point)
+    found += lean.remarks(plan, trust, ready)
     found += lean.width_of_cache(plan, fitted, ready)
     found += sources.remark(plan, ready, point)
     return found

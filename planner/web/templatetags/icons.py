@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+
+from planner.designs import badges
 
 register = template.Library()
 
@@ -37,18 +41,8 @@ _BASES = {
     "measured": '<circle cx="6" cy="6" r="4.5" fill="currentColor"/>',
     "calibrated": f'{_RING}<path d="M6 2a4 4 0 0 0 0 8z" fill="currentColor"/>',
     "extrapolated": _RING,
-    "derived": _RING,
     "assumed": '<path d="M6 2 10.600 10H1.400z" fill="none" stroke="currentColor" stroke-width="1.3"/>',
     "simulated": '<path d="M6 1.500 10.500 6 6 10.500 1.500 6z" fill="none" stroke="currentColor" stroke-width="1.3"/>',
-}
-_BASIS_WORDS = {
-    "exact": gettext_lazy("exact"),
-    "measured": gettext_lazy("measured"),
-    "calibrated": gettext_lazy("calibrated"),
-    "extrapolated": gettext_lazy("derived"),
-    "derived": gettext_lazy("derived"),
-    "assumed": gettext_lazy("assumed"),
-    "simulated": gettext_lazy("simulated"),
 }
 
 
@@ -65,13 +59,21 @@ def icon(name: str, size: int = 16, tone: str = "") -> SafeString:
 
 
 @register.simple_tag
-def basis_mark(basis: str) -> SafeString:
-    """How a figure came about: mark and word."""
+def basis_mark(basis: str, quiet: bool = False) -> SafeString:
+    """How a figure came about: mark and word, its meaning on hover; ``quiet`` leaves the word to who does not see."""
     return format_html(
-        '<span class="basis"><svg width="10" height="10" viewBox="0 0 12 12" aria-hidden="true">{}</svg>{}</span>',
+        '<span class="basis" title="{}">'
+        '<svg width="10" height="10" viewBox="0 0 12 12" aria-hidden="true">{}</svg>{}</span>',
+        badges.meaning(basis),
         mark_safe(_BASES.get(basis, _BASES["assumed"])),  # noqa: S308
-        _BASIS_WORDS.get(basis, basis),
+        format_html('<span class="vh">{}</span>', badges.words(basis)) if quiet else badges.words(basis),
     )
+
+
+@register.inclusion_tag("components/bases.html")
+def bases_legend(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`{% bases_legend groups %}`: what the badges of these groups of rows mean."""
+    return {"legend": badges.legend(row["basis"] for group in groups for row in group["rows"])}
 
 
 @register.simple_tag

@@ -10,6 +10,7 @@ from django import template
 from django.utils.translation import gettext as _
 
 from planner.core import quantities
+from planner.designs.evidence import SHOWN_APART
 
 register = template.Library()
 
@@ -55,7 +56,7 @@ def made_of(provenance: Mapping[str, Any]) -> list[dict[str, str]]:
     return [
         {"name": name.replace("_", " "), "text": _cut(text), "full": text}
         for name, value in provenance.items()
-        if (text := _said(value))
+        if name not in SHOWN_APART and (text := _said(value))
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -27,3 +27,31 @@ def basis_link(row: Mapping[str, Any], place: Mapping[str, str] | str = "") -> S
         return mark
     title = _("How far such figures were off what was measured on this GPU and engine")
     return format_html('<a href="{}" title="{}">{}</a>', where, title, mark)
+
+
+@register.simple_tag
+def evidence_link(found: Mapping[str, Any]) -> str:
+    """`{% evidence_link found as row %}`: the address of its row among those of validation; "" where it has none."""
+    return trust_links.row_address(found)
+
+
+@register.simple_tag
+def evidence_parts(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """`{% evidence_parts items as parts %}`: a row for each part measured, a cell a design."""
+    by_item = [{found["subject"]: found for found in item.get("evidence", ())} for item in items]
+    return [
+        {
+            "subject": subject,
+            "cells": [
+                {"label": item["label"], "found": of_item.get(subject)}
+                for item, of_item in zip(items, by_item, strict=True)
+            ],
+        }
+        for subject in dict.fromkeys(subject for of_item in by_item for subject in of_item)
+    ]
+
+
+@register.filter
+def compared_rows(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """`metrics|compared_rows`: the cells of a comparison as groups of rows, for `bases_legend`."""
+    return [{"rows": [cell for row in group["rows"] for cell in row["cells"] if cell]} for group in groups]

@@ -1,0 +1,304 @@
+"""Published measurements of replicas by row: which are nearest to a replica, in what they differ, what they found.
+
+How far a row is from a replica, and what rows together say of it, is in `neighbours`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from planner.core.catalog import Catalog, Table
+from planner.core.quantities import show
+from planner.core.result import Basis, Beside, Column, Evidence, Series
+from planner.formulas import neighbours
+from planner.formulas.traffic import Layout
+
+TABLE = "step_time"
+SERIES = "nearest"
+SHOWN = 6
+SAME = 0.03
+"""Distance up to which a measurement counts as one of this very replica at this load."""
+FAR = 1.0
+"""Distance from which a measurement is no longer like it: its likeness is 1/e of that of the same."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Library:
+    """All measurements, read once for each table."""
+
+    table: Table
+    measured: neighbours.Measurements
+    columns: neighbours.Columns
+    kernels: tuple[neighbours.Kernel, neighbours.Kernel]
+    gpus: frozenset[str]
+
+    def seen_from(self, asked: neighbours.Configuration) -> neighbours.Lean:
+        """The measurements from one configuration."""
+        return neighbours.Lean(self.measured, columns=self.columns, asked=asked, kernels=self.kernels)
+
+
+@lru_cache(maxsize=4)
+def library(table: Table) -> Library:
+    """The measurements of a table as the formulas take them."""
+    measured = neighbours.Measurements(
+        configurations=_configurations(table),
+        concurrency=_numbers(table, "concurrency"),
+        pressure=_numbers(table, "pressure"),
+        weights_tpot=_numbers(table, "weight_tpot"),
+        weights_ttft=_numbers(table, "weight_ttft"),
+    )
+    tpot, ttft = (neighbours.Kernel.read(table.meta["kernel"][name]) for name in ("tpot", "ttft"))
+    return Library(
+        table=table,
+        measured=measured,
+        columns=measured.columns,
+        kernels=(tpot, ttft),
+        gpus=frozenset(table.columns["gpu"]),
+    )
+
+
+def _numbers(table: Table, name: str) -> neighbours.Array:
+    return np.array(table.columns[name], dtype=float)
+
+
+def _configurations(table: Table) -> list[neighbours.Configuration]:
+    shapes = {slug: tuple(float(size) for size in sizes) for slug, sizes in table.meta["shape"].items()}
+    columns = table.columns
+    names = ("llm", "gpu", "generation", "engine", "format", "version", "ranks", "copies", "experts", "input", "output")
+    return [
+        neighbours.Configuration(
+            shape=shapes[llm],
+            gpu=gpu,
+            generation=generation,
+            engine=engine,
+            format=number_format,
+            version=version,
+            ranks=float(ranks),
+            copies=copies == "1",
+            experts=experts == "1",
+            input=float(new),
+            output=float(output),
+        )
+        for llm, gpu, generation, engine, number_format, version, ranks, copies, experts, new, output in zip(
+            *(columns[name] for name in names), strict=True
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is held against the measurements: a replica with its lengths and its load."""
+
+    configuration: neighbours.Configuration
+    layout: Layout
+    input_tokens: float
+    output_tokens: float
+    concurrency: float
+    """Requests in the system [1], at which the nearest rows are sought."""
+    capacity: float
+    """Requests that run at once [1]."""
+    held: bool = True
+    """Whether the concurrency is kept, as it was in the measurements; else requests come at a rate."""
+    also: tuple[str, ...] = ()
+    """What else no measurement has: a prefix cache, drafts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A published measurement. ``distance`` 0: the same configuration and load; 1: a likeness of 1/e."""
+
+    row: Mapping[str, str]
+    words: str
+    differs: tuple[str, ...]
+    distance: float
+
+    @property
+    def concurrency(self) -> float:
+        return float(self.row["concurrency"])
+
+    @property
+    def ttft_s(self) -> float:
+        return float(self.row["ttft_s"])
+
+    @property
+    def tpot_s(self) -> float:
+        return float(self.row["tpot_s"])
+
+    @property
+    def output_tokens_per_s(self) -> float:
+        """Of the whole replica: each request in the system gives its output in TTFT and the gaps after it [tok/s]."""
+        output = float(self.row["output_tokens"])
+        return self.concurrency * output / (self.ttft_s + (output - 1.0) * self.tpot_s)
+
+
+def nearest(subject: Subject, *, lean: neighbours.Lean, catalog: Catalog, count: int = SHOWN) -> tuple[Nearest, ...]:
+    """The measurements most like a replica at its load, nearest first; empty where none is like it at all.
+
+    Parameters
+    ----------
+    subject : the replica, its lengths and its load
+    lean : the measurements seen from it, ``library(…).seen_from(subject.configuration)``
+    catalog : names of what was measured
+    count : rows at most [1]
+    """
+    table = catalog.table(TABLE)
+    found = lean.nearest_few(concurrency=subject.concurrency, capacity=subject.capacity, count=count)
+    return tuple(_one(subject, table=table, row=row, distance=distance, catalog=catalog) for row, distance in found)
+
+
+def _one(subject: Subject, *, table: Table, row: int, distance: float, catalog: Catalog) -> Nearest:
+    one = {name: values[row] for name, values in table.columns.items()}
+    version = f" {one['version']}" if one["version"] else ""
+    words = (
+        f"{catalog.llm(one['llm']).name} in {one['format'].upper()} on {one['gpus']} × {catalog.gpu(one['gpu']).name}, "
+        f"{catalog.engine(one['engine']).name}{version}, {float(one['input_tokens']):,.0f} in, "
+        f"{float(one['output_tokens']):,.0f} out, {show(float(one['concurrency']), 'requests')} at once"
+    )
+    return Nearest(row=one, words=words, differs=tuple(_differences(subject, table, one)), distance=distance)
+
+
+def _differences(subject: Subject, table: Table, one: Mapping[str, str]) -> Iterator[str]:
+    asked, layout = subject.configuration, subject.layout
+    if not np.allclose(asked.shape, table.meta["shape"][one["llm"]], atol=1e-4):
+        yield "LLM"
+    pairs = (
+        ("GPU", asked.gpu, one["gpu"]),
+        ("engine", asked.engine, one["engine"]),
+        ("precision", asked.format, one["format"]),
+        ("GPUs", f"{layout.gpus}", one["gpus"]),
+        ("attention copies", f"{layout.data_parallel}", one["data_parallel"]),
+        ("expert ranks", f"{asked.experts:d}", one["experts"]),
+        ("version", asked.version, one["version"]),
+    )
+    yield from (name for name, mine, theirs in pairs if mine != theirs)
+    if subject.input_tokens != float(one["input_tokens"]) or subject.output_tokens != float(one["output_tokens"]):
+        yield "lengths"
+    if not subject.held or subject.concurrency != float(one["concurrency"]):
+        yield "load"
+    yield from subject.also
+
+
+def badge(*, seen: int, distance: float | None) -> Basis:
+    """How a time is founded: measured, calibrated or extrapolated.
+
+    Parameters
+    ----------
+    seen : measurements of this LLM, GPU, engine and format [1]
+    distance : of the nearest measurement [1]; None where none is like it at all
+    """
+    if not seen or distance is None or distance > FAR:
+        return "extrapolated"
+    return "measured" if distance <= SAME else "calibrated"
+
+
+def differences(one: Nearest) -> str:
+    """In what a measurement differs, as the end of a sentence."""
+    return ", ".join(one.differs) or "nothing that is stated"
+
+
+def evidence(
+    one: Nearest,
+    *,
+    table: Table,
+    said: str,
+    tpot_s: float | None,
+    ttft_s: float | None = None,
+    output_tokens_per_s: float | None = None,
+    subject: str = "",
+    series: str = SERIES,
+) -> Evidence:
+    """A measurement with our figures beside it.
+
+    Parameters
+    ----------
+    one : the measurement
+    table : where it comes from
+    said : what the answer makes of it, a sentence
+    tpot_s, ttft_s : ours [s]; None where there is none
+    output_tokens_per_s : ours, of the whole replica [tok/s]
+    subject : the part of the design that it is compared with; "" for all of it
+    series : name of the series that holds its like
+    """
+    return Evidence(
+        id=one.row["id"],
+        subject=subject,
+        configuration=one.words,
+        differs=one.differs,
+        distance=one.distance,
+        figures=(
+            Beside("tpot", "TPOT, mean", "s", one.tpot_s, tpot_s),
+            Beside("ttft", "TTFT, mean", "s", one.ttft_s, ttft_s),
+            Beside("throughput", "Output tokens", "tok/s", one.output_tokens_per_s, output_tokens_per_s),
+        ),
+        source=str(table.meta["source"]),
+        source_url=str(table.meta["source_url"]),
+        said=said,
+        place={name: one.row[name] for name in ("llm", "gpu", "engine")},
+        series=series,
+    )
+
+
+def series(near: Sequence[Nearest], *, name: str = SERIES, label: str = "Nearest published measurements") -> Series:
+    """Measurements as a table, nearest first."""
+    columns = (
+        Column("measurement", "Measured", "", [one.words for one in near]),
+        Column("distance", "Distance", "1", [one.distance for one in near]),
+        Column("differs_in", "Differs in", "", [differences(one) for one in near]),
+        Column("tpot_s", "TPOT, mean", "s", [one.tpot_s for one in near]),
+        Column("ttft_s", "TTFT, mean", "s", [one.ttft_s for one in near]),
+        Column("output_tokens_per_s", "Output tokens", "tok/s", [one.output_tokens_per_s for one in near]),
+    )
+    return Series(name=name, label=label, columns=columns)
+
+
+def provenance(one: Nearest, *, table: Table) -> dict[str, Any]:
+    """The measurement as scripts read it: base units, names as they are stored."""
+    return {
+        "id": one.row["id"],
+        "source": f"{table.meta['source']}, {table.meta['source_url']}",
+        "configuration": one.words,
+        "differs_in": differences(one),
+        "distance": round(one.distance, 4),
+        "ttft_s": one.ttft_s,
+        "tpot_s": one.tpot_s,
+        "output_tokens_per_s": one.output_tokens_per_s,
+    }
+
+
+def sweep(subject: Subject, *, table: Table) -> list[Mapping[str, str]]:
+    """Rows of this very replica at these lengths, at any load, by concurrency.
+
+    The same is: shape of the LLM, GPU, engine, format, layout and lengths; any version.
+    """
+    if subject.also:
+        return []
+    asked, layout = subject.configuration, subject.layout
+    wanted = {
+        "gpu": asked.gpu,
+        "engine": asked.engine,
+        "format": asked.format,
+        "gpus": f"{layout.gpus}",
+        "data_parallel": f"{layout.data_parallel}",
+        "experts": f"{asked.experts:d}",
+    }
+    columns = table.columns
+    rows = (
+        {name: values[place] for name, values in columns.items()}
+        for place in range(len(columns["id"]))
+        if all(columns[name][place] == value for name, value in wanted.items())
+    )
+    found = [
+        row
+        for row in rows
+        if float(row["input_tokens"]) == subject.input_tokens
+        and float(row["output_tokens"]) == subject.output_tokens
+        and math.isclose(2.0 ** float(row["ranks"]), layout.stage_gpus)
+        and np.allclose(asked.shape, table.meta["shape"][row["llm"]], atol=1e-4)
+    ]
+    return sorted(found, key=lambda row: float(row["concurrency"]))
