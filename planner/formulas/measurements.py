@@ -119,6 +119,11 @@ class Nearest:
     distance: float
 
     @property
+    def is_same_replica(self) -> bool:
+        """Whether it ran on this very replica, whatever its load: likeness does not see all that makes another one."""
+        return {"version", "lengths", "load"}.issuperset(self.differs)
+
+    @property
     def concurrency(self) -> float:
         return float(self.row["concurrency"])
 
@@ -173,7 +178,7 @@ def _differences(subject: Subject, table: Table, one: Mapping[str, str]) -> Iter
         ("precision", asked.format, one["format"]),
         ("GPUs", f"{layout.gpus}", one["gpus"]),
         ("attention copies", f"{layout.data_parallel}", one["data_parallel"]),
-        ("expert ranks", f"{asked.experts:d}", one["experts"]),
+        ("expert ranks", f"{layout.expert_parallel}", one["expert_parallel"]),
         ("version", asked.version, one["version"]),
     )
     yield from (name for name, mine, theirs in pairs if mine != theirs)
@@ -184,17 +189,17 @@ def _differences(subject: Subject, table: Table, one: Mapping[str, str]) -> Iter
     yield from subject.also
 
 
-def badge(*, seen: int, distance: float | None) -> Basis:
+def badge(near: Nearest | None, *, seen: int) -> Basis:
     """How a time is founded: measured, calibrated or extrapolated.
 
     Parameters
     ----------
+    near : the nearest measurement; None where none is like it at all
     seen : measurements of this LLM, GPU, engine and format [1]
-    distance : of the nearest measurement [1]; None where none is like it at all
     """
-    if not seen or distance is None or distance > FAR:
+    if not seen or near is None or near.distance > FAR:
         return "extrapolated"
-    return "measured" if distance <= SAME else "calibrated"
+    return "measured" if near.distance <= SAME and near.is_same_replica else "calibrated"
 
 
 def differences(one: Nearest) -> str:

@@ -95,18 +95,23 @@ def test_throughput_follows_from_the_two_latencies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "distance", "expected"),
+    ("seen", "distance", "differs", "expected"),
     [
-        (3, 0.0, "measured"),
-        (3, measurements.SAME, "measured"),
-        (3, 0.2, "calibrated"),
-        (3, measurements.FAR + 0.01, "extrapolated"),
-        (3, None, "extrapolated"),
-        (0, 0.0, "extrapolated"),
+        (3, 0.0, (), "measured"),
+        (3, measurements.SAME, ("load", "lengths", "version"), "measured"),
+        (3, 0.0, ("pipeline stages",), "calibrated"),
+        (3, 0.0, ("load", "GPUs"), "calibrated"),
+        (3, 0.2, (), "calibrated"),
+        (3, measurements.FAR + 0.01, (), "extrapolated"),
+        (0, 0.0, (), "extrapolated"),
     ],
 )
-def test_the_badge_follows_what_was_seen_and_how_far_it_is(seen: int, distance: float | None, expected: str) -> None:
-    assert measurements.badge(seen=seen, distance=distance) == expected
+def test_the_badge_follows_what_was_seen_and_how_far_it_is(
+    seen: int, distance: float, differs: tuple[str, ...], expected: str
+) -> None:
+    near = measurements.Nearest(row={}, words="", differs=differs, distance=distance)
+    assert measurements.badge(near, seen=seen) == expected
+    assert measurements.badge(None, seen=seen) == "extrapolated"
 
 
 def test_the_sweep_of_a_replica_holds_its_rows_and_no_other() -> None:

@@ -85,7 +85,7 @@ def trust(plan: Plan, catalog: Catalog, ready: load.Operation | None, point: ser
     # Drafts were not measured: what stands behind their times is the same replica without them.
     rows = 0 if plan.spec.draft else ready.lean.seen
     near = measurements.nearest(asked, lean=ready.lean, catalog=catalog, count=1)
-    basis = measurements.badge(seen=rows, distance=near[0].distance if near else None)
+    basis = measurements.badge(near[0] if near else None, seen=rows)
     width = table.meta["interval"]["unseen" if basis == "extrapolated" else "seen"]
     return Trust(
         basis=basis,
@@ -116,12 +116,17 @@ def _subject(plan: Plan, ready: load.Operation, point: serving.Point | None) -> 
 
 def _unusual(plan: Plan) -> Iterator[str]:
     """What none of the measurements has."""
-    if plan.spec.prefix_hit_rate:
-        yield "prefix cache"
-    if plan.spec.draft:
-        yield "drafts"
-    if plan.layout.pipeline_parallel > 1:
-        yield "pipeline stages"
+    spec, layout = plan.spec, plan.layout
+    found = (
+        ("prefix cache", spec.prefix_hit_rate > 0),
+        ("drafts", spec.draft > 0),
+        ("adapters", spec.adapters > 0),
+        ("steps without captured graphs", not plan.graph_capture),
+        ("pipeline stages", layout.pipeline_parallel > 1),
+        ("context ranks", layout.context_parallel > 1),
+        ("redundant experts", layout.redundant_experts > 0),
+    )
+    yield from (words for words, has in found if has)
 
 
 def remarks(plan: Plan, found: Trust, ready: load.Operation | None) -> Iterator[Finding]:
