@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from planner.core.catalog import MissingFigure
@@ -37,12 +38,17 @@ def findings(plan: Plan, fitted: fits.Fit, bounds: fits.Bounds, known: Calibrati
     """Findings about the range of the memory and about a log."""
     if bounds.too_close and fits.is_of_memory(fitted):
         yield _too_close(plan, fitted)
-    if plan.spec.checkpoint_dtype and fitted.load_peak > fitted.tight.terms.weights and fitted.starts:
+    stored = plan.spec.checkpoint_dtype
+    if stored and stored != plan.weight_dtype and fitted.load_peak > fitted.tight.terms.weights and fitted.starts:
         yield _load_peak(plan, fitted)
     yield from ignored.findings(plan)
     if known is None:
         return
-    yield _taken(plan, known)
+    # What was free before loading is of no use to an engine that takes its fraction of all memory.
+    unused = () if plan.takes_free_memory else ("free_before",)
+    figures = {name: size for name, size in known.figures.items() if name not in unused}
+    if figures:
+        yield _taken(plan, replace(known, figures=figures))
     for name, mine, theirs in known.against:
         yield _against(plan, name, mine, theirs)
     for sentence in known.disagreements:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.core.result import Finding
+from planner.kinds.engine_instance import pools
 from planner.kinds.engine_instance.plan import Plan
+from planner.kinds.engine_instance.spec import EngineInstanceSpec
 from planner.kinds.engine_instance.spec_start_up import measured_fields
+
+_DEFAULTS = {name: field.default for name, field in EngineInstanceSpec.model_fields.items()}
 
 
 def findings(plan: Plan) -> Iterator[Finding]:
@@ -17,7 +21,7 @@ def findings(plan: Plan) -> Iterator[Finding]:
             severity="info",
             message=f"{plan.spec.label_of(name)} ({name}) changes nothing: {reason}.",
             suggestion=f"Leave {plan.spec.label_of(name)} out.",
-            change={name: type(plan.spec).model_fields[name].default},
+            change={name: _DEFAULTS[name]},
         )
 
 
@@ -40,3 +44,15 @@ def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "measured_memory_fraction", "nothing measured is given with it"
     if spec.checkpoint_dtype is not None and spec.checkpoint_dtype == plan.weight_dtype:
         yield "checkpoint_dtype", "the files are in the format of the weights"
+    if not spec.draft and spec.draft_acceptance != _DEFAULTS["draft_acceptance"]:
+        yield "draft_acceptance", "nothing is drafted"
+    if plan.price_usd_per_h is None and spec.utilisation != _DEFAULTS["utilisation"]:
+        yield "utilisation", f"no price is known for {plan.gpu.name}"
+    if spec.block_size is not None and _pages_are_states(plan):
+        longer = pools.stretched(plan, block=1)
+        if spec.block_size <= longer:
+            yield "block_size", f"a page holds the state of a recurrent layer, so that blocks have {longer:,} tokens"
+
+
+def _pages_are_states(plan: Plan) -> bool:
+    return plan.llm.linear is not None and plan.pages_by_kind and plan.hybrid_cache != "two_pools"

@@ -78,16 +78,22 @@ def _compressed_window(plan: Plan, mix: Mix) -> float:
     return shape.window * plan.llm.head_dim * plan.kv_dtype_bytes * mix.attention
 
 
+def stretched(plan: Plan, *, block: int) -> int:
+    """The block where recurrent layers share pages with attention: at least a state long [tokens]."""
+    cells, share = cells_of(plan), plan.layout.context_parallel
+    return paging.stretched_block(
+        block_size=block,
+        layer_token_bytes=max(cells.full, cells.window) * share,
+        state_layer_bytes=cells.state,
+        step=plan.settings["state_block_step"],
+        context_parallel=share,
+    )
+
+
 def _grouped(plan: Plan, cells: Cells, *, pool_bytes: float, mix: Mix, block: int) -> paging.Pool:
-    llm, share = plan.llm, plan.layout.context_parallel
+    llm = plan.llm
     if mix.state and mix.attention:
-        block = paging.stretched_block(
-            block_size=block,
-            layer_token_bytes=max(cells.full, cells.window) * share,
-            state_layer_bytes=cells.state,
-            step=plan.settings["state_block_step"],
-            context_parallel=share,
-        )
+        block = stretched(plan, block=block)
     windows, states = llm.sliding.layers if llm.sliding else 0, llm.linear.layers if llm.linear else 0
     full = attention.full_layers(llm) + (1 if plan.spec.draft else 0)
     return paging.grouped_pool(

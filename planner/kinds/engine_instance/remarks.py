@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from planner.core.quantities import show
@@ -10,6 +11,8 @@ from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_start_up import unmeasured
+
+_VERSION = re.compile(r"v?\d+\.\d+")
 
 
 def placement(plan: Plan) -> Iterator[Finding]:
@@ -102,6 +105,7 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
             message="No requests come: latencies are those of an idle replica, and no price per token exists.",
             metric="cost_usd_per_m_output_tokens",
         )
+    yield from _unusual(plan, point)
     if plan.price_usd_per_h is None:
         yield Finding(
             code="no_price",
@@ -125,6 +129,40 @@ def honesty(plan: Plan, fitted: fits.Fit, point: serving.Point | None) -> Iterat
         taken = ", ".join(f"{plan.spec.label_of(name)} {words}" for name, words in plan.assumed)
         yield Finding(
             code="defaults_used", severity="info", message=f"Defaults stand in for what was left out: {taken}."
+        )
+
+
+def _unusual(plan: Plan, point: serving.Point | None) -> Iterator[Finding]:
+    """Settings that a reader may take for more than they are."""
+    layout, version = plan.layout, plan.spec.engine_version
+    if version is not None and not _VERSION.match(version):
+        yield Finding(
+            code="engine_version_unknown",
+            severity="info",
+            message=(
+                f"“{version}” has no number of a release of {plan.engine_name}: its defaults and memory are those of "
+                f"{plan.settings['version']}, the newest known."
+            ),
+            metric="budget_bytes",
+        )
+    if not plan.graph_capture and point is not None:
+        yield Finding(
+            code="graphs_off",
+            severity="warning",
+            message="Times are those with CUDA graphs, as measured replicas had; without them launches last longer.",
+            metric="tpot_mean_s",
+            suggestion="Leave graph capture to the engine.",
+            change={"graph_capture": None},
+        )
+    if plan.llm.moe and 1 < layout.expert_parallel < layout.stage_gpus:
+        yield Finding(
+            code="experts_in_slices",
+            severity="info",
+            message=(
+                f"{layout.expert_parallel} expert ranks on {layout.stage_gpus} GPUs: each expert is cut between "
+                f"{layout.stage_gpus / layout.expert_parallel:g} of them. Bytes and times are those of whole experts."
+            ),
+            metric="weights_bytes",
         )
 
 
