@@ -17,6 +17,12 @@ _PREFILL_STEP_TOKENS = 2048.0
 """Tokens of one prefill step where engines chunk: a constant of the form."""
 
 
+_BOUNDED = (0.5, 0.9, 0.99)
+"""Percentiles that a bound holds beside the mean."""
+_WAITS = ("base_s", "prefill_s", "first_step_s", "queue_s", "admission_s")
+_GAPS = ("decode_s", "interference_s", "pause_s")
+
+
 class StepTimes(Protocol):
     """A source of step times: the calibrated roofline of a replica, many replicas at once, or measured kernels."""
 
@@ -100,6 +106,11 @@ class Point:
     def request_rate_rps(self) -> float:
         return self.concurrency / self.e2e_s
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether all places are taken all the time, in a closed loop."""
+        return self.admission_s > 0 and self.admission_chance is None
+
     def leaning(self, *, tpot: float, ttft: float) -> Point:
         """The point with its times multiplied by what measurements say; the batch follows by Little's law."""
         found = replace(
@@ -113,32 +124,34 @@ class Point:
             interference_s=self.interference_s * tpot,
             pause_s=self.pause_s * tpot,
         )
-        return found.settled(limit=self.running if self.admission_s > 0 else math.inf)
+        return found.settled(limit=self.running if self._is_full else math.inf)
 
     def bounded(self, other: Point) -> Point:
-        """This point with the other's TTFT where that is shorter, and with the other's gaps where those are.
+        """This point no slower than the other: TTFT and gaps, their means and their percentiles.
 
-        Where requests wait for a place in the other, its gaps are those of a smaller batch: then whole times compare.
+        Where a closed loop waits for places in the other, its gaps are those of a smaller batch: then whole times
+        compare. Under arrivals the rate says what runs, and a wait for a place is a part of TTFT like any.
         """
-        if other.admission_s > 0:
+        if other._is_full:
             share = min(other.e2e_s / self.e2e_s, 1.0)
             return self.leaning(tpot=share, ttft=share)
         found = self
-        if other.ttft_s < found.ttft_s:
-            waits = (
-                "base_s",
-                "prefill_s",
-                "first_step_s",
-                "queue_s",
-                "admission_s",
-                "queue_chance",
-                "admission_chance",
-            )
-            found = replace(found, **{name: getattr(other, name) for name in waits})
-        if other.decode_s + other.interference_s < found.decode_s + found.interference_s:
-            gaps = ("decode_s", "interference_s", "pause_s", "pauses_per_token")
-            found = replace(found, **{name: getattr(other, name) for name in gaps})
-        return found if found is self else found.settled(limit=self.running if self.admission_s > 0 else math.inf)
+        if _exceeds(self._waits(), other._waits()):
+            share = min(self.ttft_s / other.ttft_s, 1.0)
+            waits = {name: getattr(other, name) * share for name in _WAITS}
+            found = replace(found, **waits, queue_chance=other.queue_chance, admission_chance=other.admission_chance)
+        if _exceeds(self._gaps(), other._gaps()):
+            share = min((self.decode_s + self.interference_s) / (other.decode_s + other.interference_s), 1.0)
+            gaps = {name: getattr(other, name) * share for name in _GAPS}
+            found = replace(found, **gaps, pauses_per_token=other.pauses_per_token)
+        return found if found is self else found.settled(limit=self.running if self._is_full else math.inf)
+
+    def _waits(self) -> tuple[float, ...]:
+        return self.ttft_s, *(self.ttft_quantile_s(each) for each in _BOUNDED)
+
+    def _gaps(self) -> tuple[float, ...]:
+        quantiles = (self.tpot_quantile_s(each) for each in _BOUNDED)
+        return self.decode_s + self.interference_s, *(each for each in quantiles if each is not None)
 
     def settled(self, *, limit: float) -> Point:
         """The point with the batch that follows from its times by Little's law, at most ``limit``."""
@@ -169,6 +182,10 @@ class Point:
             return None
         interrupted = 1.0 - math.exp(-self.pauses_per_token)
         return self.decode_s + (self.pause_s if interrupted > 1.0 - probability else 0.0)
+
+
+def _exceeds(ours: tuple[float, ...], theirs: tuple[float, ...]) -> bool:
+    return any(mine > other for mine, other in zip(ours, theirs, strict=True))
 
 
 def _wait_quantile_s(probability: float, *, chance: float | None, mean_s: float) -> float:
@@ -313,9 +330,14 @@ def _fixed_point(step: Callable[[float], float], *, start: float) -> float:
 
 
 def max_rate_rps(times: StepTimes, *, load: Load, capacity: float) -> float:
-    """The request rate at which all places are taken all the time: what no arrival rate may reach [1/s]."""
-    costs = _costs(times, load)
-    return capacity / (load.output_tokens * costs.tpot_s(capacity))
+    """The request rate that no arrival rate may reach: all places or the prefill taken all the time [1/s]."""
+    costs, places = _costs(times, load), _whole_places(capacity)
+    return min(places / (load.output_tokens * costs.tpot_s(places)), 1.0 / costs.queue_unit_s())
+
+
+def _whole_places(capacity: float) -> float:
+    """Places that can be taken: part of a request's room lets none run."""
+    return float(max(int(capacity), 1))
 
 
 def open_loop(times: StepTimes, *, load: Load, rate_rps: float, capacity: float) -> Point | None:
@@ -338,19 +360,19 @@ def open_loop(times: StepTimes, *, load: Load, rate_rps: float, capacity: float)
     """
     costs = _costs(times, load)
     offered = rate_rps * load.output_tokens
-    full_s = load.output_tokens * costs.tpot_s(capacity)
-    places = max(int(capacity), 1)
+    places = _whole_places(capacity)
+    full_s = load.output_tokens * costs.tpot_s(places)
     unit_s = costs.queue_unit_s()
     queue_s = queueing.mean_wait_s(rate_rps * unit_s, servers=1, service_s=unit_s, service_scv=0.0)
-    admission_s = queueing.mean_wait_s(rate_rps * full_s, servers=places, service_s=full_s)
+    admission_s = queueing.mean_wait_s(rate_rps * full_s, servers=int(places), service_s=full_s)
     if queue_s is None or admission_s is None:
         return None
     point = costs.point(
-        running=_lowest_batch(costs, offered=offered, capacity=capacity),
+        running=_lowest_batch(costs, offered=offered, capacity=places),
         queue_s=queue_s,
         admission_s=admission_s,
         queue_chance=rate_rps * unit_s,
-        admission_chance=queueing.erlang_c(rate_rps * full_s, servers=places),
+        admission_chance=queueing.erlang_c(rate_rps * full_s, servers=int(places)),
     )
     return replace(point, concurrency=rate_rps * point.e2e_s)
 

@@ -24,6 +24,21 @@ def test_littles_law_holds_in_the_closed_loop(concurrency: float, capacity: floa
     assert point.running <= min(concurrency, capacity) * (1 + 1e-9)
 
 
+@given(
+    capacity=st.floats(1, 300),
+    share=st.sampled_from([0.5, 0.99, 1.01]),
+    new_tokens=st.sampled_from([10.0, 1000.0, 20_000.0]),
+    output_tokens=st.sampled_from([2.0, 200.0]),
+)
+def test_a_rate_is_served_below_the_largest_and_not_above(
+    capacity: float, share: float, new_tokens: float, output_tokens: float
+) -> None:
+    load = Load(new_tokens=new_tokens, output_tokens=output_tokens)
+    limit = serving.max_rate_rps(REPLICA, load=load, capacity=capacity)
+    point = serving.open_loop(REPLICA, load=load, rate_rps=share * limit, capacity=capacity)
+    assert (point is not None) == (share < 1)
+
+
 @given(rate=st.floats(1e-6, 100))
 def test_littles_law_holds_in_the_open_loop(rate: float) -> None:
     point = serving.open_loop(REPLICA, load=LOAD, rate_rps=rate, capacity=200.0)
@@ -126,3 +141,40 @@ def test_drafts_pay_only_when_they_are_accepted() -> None:
 
     assert tpot(1, 0.9) < tpot(0, 0.9)
     assert tpot(1, 0.0) > tpot(0, 0.0)
+
+
+@given(
+    concurrency=st.floats(1, 100),
+    tpot=st.floats(0.3, 3),
+    ttft=st.floats(0.3, 3),
+    rate=st.one_of(st.none(), st.floats(0.1, 5)),
+)
+def test_a_bounded_point_is_no_slower_than_its_bound_nor_than_itself(
+    concurrency: float, tpot: float, ttft: float, rate: float | None
+) -> None:
+    def at(unit: serving.StepTimes) -> serving.Point:
+        if rate is None:
+            return serving.closed_loop(unit, load=LOAD, concurrency=concurrency, capacity=200)
+        found = serving.open_loop(unit, load=LOAD, rate_rps=rate, capacity=200)
+        assert found is not None
+        return found
+
+    own, other = at(REPLICA).leaning(tpot=tpot, ttft=ttft), at(made(LLAMA_8B, gpu(), engine="sglang"))
+    found = own.bounded(other)
+    assert found.ttft_s == pytest.approx(min(own.ttft_s, other.ttft_s))
+    assert found.tpot_s == pytest.approx(min(own.tpot_s or 0, other.tpot_s or 0))
+    for share in (0.5, 0.9, 0.99):
+        assert found.ttft_quantile_s(share) <= other.ttft_quantile_s(share) * (1 + 1e-9)
+        assert (found.tpot_quantile_s(share) or 0) <= (other.tpot_quantile_s(share) or 0) * (1 + 1e-9)
+    parts = found.base_s + found.prefill_s + found.first_step_s + found.queue_s + found.admission_s
+    assert found.ttft_s == parts
+    decoding_s = found.output_tokens * (found.decode_s + found.interference_s)
+    if found is not own:
+        assert found.running == pytest.approx(found.concurrency * decoding_s / (decoding_s + found.ttft_s))
+
+
+def test_where_the_bound_waits_for_places_whole_times_compare() -> None:
+    own = serving.closed_loop(REPLICA, load=LOAD, concurrency=100, capacity=200).leaning(tpot=9, ttft=9)
+    other = serving.closed_loop(REPLICA, load=LOAD, concurrency=100, capacity=20)
+    assert other.admission_s > 0
+    assert own.bounded(other).e2e_s == pytest.approx(min(own.e2e_s, other.e2e_s))

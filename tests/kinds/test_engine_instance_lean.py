@@ -286,6 +286,31 @@ def test_a_replica_whose_times_are_longer_serves_a_lower_rate_alike(factor: floa
     assert slower.at_rate(1.001 * slower.max_rate_rps) is None
 
 
+@pytest.mark.parametrize("row", ROWS[::97], ids=lambda row: row["id"][-40:])
+def test_every_rate_below_the_largest_is_served_and_none_above(row: dict[str, str]) -> None:
+    ready = operation(spec_of(row))
+    for share in (0.05, 0.5, 0.9, 0.99):
+        found = ready.at_rate(share * ready.max_rate_rps)
+        assert found is not None, share
+        assert found.concurrency == pytest.approx(share * ready.max_rate_rps * found.e2e_s)
+    assert ready.at_rate(1.01 * ready.max_rate_rps) is None
+
+
+@pytest.mark.parametrize("row", ROWS[::97], ids=lambda row: row["id"][-40:])
+def test_factors_at_a_rate_are_those_of_the_requests_it_keeps_in_the_system(row: dict[str, str]) -> None:
+    own = replace(operation(spec_of(row)), lesser=())
+    for share in (0.1, 0.5, 0.8):
+        rate_rps = share * own.max_rate_rps
+        found = own.at_rate(rate_rps)
+        assert found is not None
+        factors = own.correction(max(found.concurrency, 1.0))
+        base = serving.open_loop(own.times, load=own.load, rate_rps=rate_rps * factors.tpot, capacity=own.capacity)
+        assert base is not None
+        # The search stops where the requests in the system move by less than a hundredth.
+        assert found.ttft_s == pytest.approx(base.ttft_s * factors.ttft, rel=0.02)
+        assert found.tpot_s == pytest.approx((base.tpot_s or 0) * factors.tpot, rel=0.02)
+
+
 def test_a_closed_loop_takes_the_factors_of_its_load() -> None:
     alone = roofline_alone(spec_of(LLAMA))
     ours, base = replace(alone, lean=Constant(tpot=1.2, ttft=3.0)).at(64.0), alone.at(64.0)  # type: ignore[arg-type]

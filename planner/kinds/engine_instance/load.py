@@ -13,7 +13,8 @@ from planner.kinds.engine_instance.plan import Plan
 
 _LAST_CONCURRENCY = 65536
 _NARROW_BITS = 9.0
-_REPEATS = 8
+_REPEATS = 12
+_SETTLED = 0.01
 _NONE = neighbours.Correction(tpot=1.0, ttft=1.0, tpot_sd=0.0, ttft_sd=0.0)
 _CURVE = (
     "ttft_mean_s",
@@ -85,25 +86,34 @@ class Operation:
         return None if found is None else replace(found, concurrency=rate_rps * found.e2e_s).settled(limit=math.inf)
 
     def _alone_at_rate(self, rate_rps: float) -> serving.Point | None:
-        """By its own measurements.
+        """By its own measurements; None from the rate on at which all places are taken all the time.
 
         A replica whose times are all f times longer meets a rate as one without meets f times that rate. The factor
-        depends on the requests in the system, so the point is found by repeating.
+        depends on the requests in the system, so the point is found by repeating, each step half as far as it asks
+        once there is one: near the largest rate waits answer steeply.
         """
-        point, concurrency = None, 1.0
+        point = self._at_rate_with(self.correction(self.capacity), rate_rps=rate_rps)
+        if point is None:
+            return None
+        concurrency = max(point.concurrency, 1.0)
         for _ in range(_REPEATS):
-            correction = self.correction(max(concurrency, 1.0))
-            base = serving.open_loop(
-                self.times, load=self.load, rate_rps=rate_rps * correction.tpot, capacity=self.capacity
-            )
-            if base is None:
-                return None
-            point = base.leaning(tpot=correction.tpot, ttft=correction.ttft)
-            point = replace(point, concurrency=rate_rps * point.e2e_s)
-            if abs(point.concurrency - concurrency) <= 0.01 * concurrency:
+            found = self._at_rate_with(self.correction(concurrency), rate_rps=rate_rps)
+            asked = self.capacity if found is None else max(found.concurrency, 1.0)
+            point = found or point
+            if abs(asked - concurrency) <= _SETTLED * concurrency:
                 break
-            concurrency = point.concurrency
+            concurrency = math.sqrt(asked * concurrency)
         return point
+
+    def _at_rate_with(self, correction: neighbours.Correction, *, rate_rps: float) -> serving.Point | None:
+        """With a factor that does not follow the load."""
+        base = serving.open_loop(
+            self.times, load=self.load, rate_rps=rate_rps * correction.tpot, capacity=self.capacity
+        )
+        if base is None:
+            return None
+        point = base.leaning(tpot=correction.tpot, ttft=correction.ttft)
+        return replace(point, concurrency=rate_rps * point.e2e_s)
 
     def curve(self) -> tuple[serving.Point, ...]:
         """Points at 1, 2, 4 … until all places are taken and one step past."""
