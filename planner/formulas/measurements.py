@@ -217,6 +217,7 @@ def evidence(
     output_tokens_per_s: float | None = None,
     subject: str = "",
     series: str = SERIES,
+    names: Sequence[str] = ("tpot", "ttft", "throughput"),
 ) -> Evidence:
     """A measurement with our figures beside it.
 
@@ -229,18 +230,20 @@ def evidence(
     output_tokens_per_s : ours, of the whole replica [tok/s]
     subject : the part of the design that it is compared with; "" for all of it
     series : name of the series that holds its like
+    names : figures to show
     """
+    figures = (
+        Beside("tpot", "TPOT, mean", "s", one.tpot_s, tpot_s),
+        Beside("ttft", "TTFT, mean", "s", one.ttft_s, ttft_s),
+        Beside("throughput", "Output tokens", "tok/s", one.output_tokens_per_s, output_tokens_per_s),
+    )
     return Evidence(
         id=one.row["id"],
         subject=subject,
         configuration=one.words,
         differs=one.differs,
         distance=one.distance,
-        figures=(
-            Beside("tpot", "TPOT, mean", "s", one.tpot_s, tpot_s),
-            Beside("ttft", "TTFT, mean", "s", one.ttft_s, ttft_s),
-            Beside("throughput", "Output tokens", "tok/s", one.output_tokens_per_s, output_tokens_per_s),
-        ),
+        figures=tuple(figure for figure in figures if figure.name in names),
         source=str(table.meta["source"]),
         source_url=str(table.meta["source_url"]),
         said=said,

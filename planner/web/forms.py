@@ -46,6 +46,20 @@ class Group:
     def wrong(self) -> bool:
         return any(field.error for field in self.fields)
 
+    @property
+    def usual(self) -> tuple[Field, ...]:
+        """What one decides. A group of advanced fields alone is a fold already, and shows them all."""
+        return tuple(field for field in self.fields if not field.advanced) or self.fields
+
+    @property
+    def more(self) -> tuple[Field, ...]:
+        """What usually stays as it is, folded below."""
+        return tuple(field for field in self.fields if field not in self.usual)
+
+    @property
+    def more_open(self) -> bool:
+        return any(field.error or field.changed for field in self.more)
+
 
 @dataclass(frozen=True, slots=True)
 class SpecForm:

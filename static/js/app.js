@@ -88,7 +88,9 @@
       field.toggleAttribute("data-changed", changed.has(field.dataset.name));
       const message = field.querySelector(".error");
       const wrong = Boolean(message && message.textContent.trim());
-      field.querySelectorAll("input, select").forEach((input) => {
+      // What is wrong must be seen: every fold around it opens.
+      for (let fold = wrong && field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+      field.querySelectorAll("input, select, textarea").forEach((input) => {
         if (wrong) input.setAttribute("aria-invalid", "true");
         else input.removeAttribute("aria-invalid");
       });

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
-from planner.core.result import Metric, Result, Series
+from planner.core.result import Result, Series
+from planner.kinds.engine_instance.measured_charts import measured_charts
 from planner.kinds.engine_instance.sources_chart import sources_chart
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
@@ -38,6 +39,8 @@ def _charts(spec: EngineInstanceSpec, result: Result) -> Iterator[Chart]:
             yield _cost(curve, result)
     if result.value("ttft_p99_s") is not None:
         yield _slo(spec, result)
+    if curve is not None and "measured" in result.series:
+        yield from measured_charts(curve, result.series["measured"])
     if "latency_sources_curve" in result.series:
         yield sources_chart(result)
 
@@ -68,25 +71,24 @@ def _numbers(curve: Series, name: str) -> list[float | None]:
     return [value if isinstance(value, int | float) else None for value in curve.column(name).values]
 
 
-def _width(metric: Metric) -> float:
-    """The factor of the 80 % band of a metric; 1 without a band."""
-    return metric.high / metric.value if metric.value and metric.high else 1.0
-
-
-def _banded(values: Sequence[float | None], width: float) -> tuple[list[float | None], list[float | None]]:
-    low = [None if value is None else value / width for value in values]
-    return low, [None if value is None else value * width for value in values]
+def _banded(
+    values: Sequence[float | None], widths: Sequence[float | None]
+) -> tuple[list[float | None], list[float | None]]:
+    """Both edges of the 80 % band, a factor at each point."""
+    pairs = [(value, width or 1.0) for value, width in zip(values, widths, strict=True)]
+    low = [None if value is None else value / width for value, width in pairs]
+    return low, [None if value is None else value * width for value, width in pairs]
 
 
 def _trade(curve: Series, result: Result) -> Chart:
     """Throughput of a GPU against speed of a user, one point a concurrency."""
     speed = [None if not value else 1.0 / value for value in _numbers(curve, "tpot_mean_s")]
     per_gpu = _numbers(curve, "output_tokens_per_s_per_gpu")
-    pairs = [(x, y) for x, y in zip(speed, per_gpu, strict=True) if x is not None]
+    widths = _numbers(curve, "throughput_band")
+    pairs = [(x, y, width) for x, y, width in zip(speed, per_gpu, widths, strict=True) if x is not None]
     tpot, own = result.value("tpot_mean_s"), result.value("output_tokens_per_s_per_gpu")
     marks = (Mark(1.0 / tpot, own, "this design"),) if tpot and own is not None else ()
-    width = _width(result.metrics["output_tokens_per_s_per_gpu"])
-    low, high = _banded([y for _, y in pairs], width)
+    low, high = _banded([y for _, y, _ in pairs], [width for _, _, width in pairs])
     return Chart(
         name="throughput_against_speed",
         title="What does speed for a user cost in throughput?",
@@ -94,7 +96,7 @@ def _trade(curve: Series, result: Result) -> Chart:
         form="line",
         x=Axis("speed of a user", "tok/s"),
         y=Axis("output of a GPU", "tok/s/GPU"),
-        traces=(Trace("this replica", [x for x, _ in pairs], [y for _, y in pairs], low=low, high=high),),
+        traces=(Trace("this replica", [x for x, _, _ in pairs], [y for _, y, _ in pairs], low=low, high=high),),
         marks=marks,
         summary="Output tokens a second of one GPU against output tokens a second of one user, as concurrency grows.",
     )
@@ -105,7 +107,7 @@ def _latency(
 ) -> Chart:
     concurrency = _numbers(curve, "concurrency")
     mean, tail = f"{name}_mean_s", f"{name}_p99_s"
-    low, high = _banded(_numbers(curve, tail), _width(result.metrics[tail]))
+    low, high = _banded(_numbers(curve, tail), _numbers(curve, f"{name}_band"))
     own, at = result.value(tail), result.value("concurrency")
     marks = (Mark(at, own, show(own, "s")),) if own is not None and at and spec.rate_rps is None else ()
     met = result.metrics[tail].met
@@ -131,15 +133,20 @@ def _cost(curve: Series, result: Result) -> Chart:
     """Price against the rate; past the largest rate the curve would turn on itself and is cut."""
     rates: list[float] = []
     prices: list[float] = []
-    for rate, price in zip(
-        _numbers(curve, "request_rate_rps"), _numbers(curve, "cost_usd_per_m_output_tokens"), strict=True
+    widths: list[float | None] = []
+    for rate, price, width in zip(
+        _numbers(curve, "request_rate_rps"),
+        _numbers(curve, "cost_usd_per_m_output_tokens"),
+        _numbers(curve, "throughput_band"),
+        strict=True,
     ):
         if rate is None or price is None or (rates and rate < rates[-1] * _FLAT):
             continue
         rates.append(rate)
         prices.append(price)
+        widths.append(width)
     rate, price = result.value("request_rate_rps"), result.value("cost_usd_per_m_output_tokens")
-    low, high = _banded(prices, _width(result.metrics["output_tokens_per_s"]))
+    low, high = _banded(prices, widths)
     return Chart(
         name="cost_per_m_output_tokens",
         title="What does load do to the price?",

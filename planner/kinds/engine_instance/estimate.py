@@ -62,7 +62,7 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
         metrics={name: metrics[name] for name in BY_NAME},
         answer=_answer(plan, metrics, fitted, point, refused=refused or missing, trust=trust),
         findings=order_findings([*sources.refusal(refused), *certainty.missing(missing), *found]),
-        series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog)),
+        series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog, trust)),
         provenance=_provenance(plan, catalog, known) | sources.provenance(ready) | lean.provenance(trust, catalog),
         evidence=lean.evidence(plan, catalog, trust, point),
     )
@@ -77,10 +77,12 @@ def _loaded(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> tuple[load.Operat
     return ready, ready.at_design()
 
 
-def _all_series(plan: Plan, fitted: fits.Fit, ready: load.Operation | None, catalog: Catalog) -> dict[str, Series]:
+def _all_series(
+    plan: Plan, fitted: fits.Fit, ready: load.Operation | None, catalog: Catalog, trust: lean.Trust
+) -> dict[str, Series]:
     series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
     if ready is not None:
-        series["concurrency"] = load.curve_series(plan, ready.curve())
+        series["concurrency"] = lean.bands(trust, ready, load.curve_series(plan, ready.curve()), catalog)
         series |= sources.side_by_side(
             plan, catalog, ready, calibrated_one=lambda: lean.operation(plan, fitted, catalog)
         )
@@ -110,6 +112,8 @@ def _load_metrics(
     for name in _LOAD:
         width = _half_width(trust, name)
         found[name] = _band(name, values[name], down=1 / width, up=width, basis=trust.basis)
+    if point is not None and ready is not None:
+        found["running_requests"] = _running(found["running_requests"], most=min(point.concurrency, ready.capacity))
     if plan.spec.rate_rps is not None:
         for name in (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), *_COSTS):
             found[name] = _plain(name, values[name])
@@ -117,6 +121,13 @@ def _load_metrics(
     bill = load.bill_usd_per_h(plan)
     found["cost_usd_per_h"] = Metric(BY_NAME["cost_usd_per_h"], bill, working=_bill_working(plan))
     return found
+
+
+def _running(metric: Metric, *, most: float) -> Metric:
+    """No more run than are in the system, nor than there are places."""
+    if metric.value is None or metric.high is None:
+        return metric
+    return replace(metric, high=max(min(metric.high, most), metric.value))
 
 
 def _judged(plan: Plan, metrics: Mapping[str, Metric]) -> dict[str, Metric]:

@@ -80,21 +80,45 @@ def trust(plan: Plan, catalog: Catalog, ready: load.Operation | None, point: ser
             throughput=wide.throughput,
         )
     asked = _subject(plan, ready, point)
-    table = catalog.table(measurements.TABLE)
-    correction = ready.correction(asked.concurrency)
     # Drafts were not measured: what stands behind their times is the same replica without them.
     rows = 0 if plan.spec.draft else ready.lean.seen
     near = measurements.nearest(asked, lean=ready.lean, catalog=catalog, count=1)
     basis = measurements.badge(near[0] if near else None, seen=rows)
-    width = table.meta["interval"]["unseen" if basis == "extrapolated" else "seen"]
+    tpot, ttft, throughput = _widths(ready, basis=basis, concurrency=asked.concurrency, catalog=catalog)
     return Trust(
         basis=basis,
-        tpot=math.exp(width["tpot"] * correction.tpot_sd),
-        ttft=math.exp(width["ttft"] * correction.ttft_sd),
-        throughput=math.exp(width["throughput"] * correction.tpot_sd),
+        tpot=tpot,
+        ttft=ttft,
+        throughput=throughput,
         rows=rows,
         nearest=near[0] if near else None,
     )
+
+
+def _widths(ready: load.Operation, *, basis: Basis, concurrency: float, catalog: Catalog) -> tuple[float, float, float]:
+    """Half-widths of the 80 % interval at a load, as factors: of TPOT, TTFT and throughput."""
+    interval = catalog.table(measurements.TABLE).meta["interval"]
+    scale = interval["unseen" if basis == "extrapolated" else "seen"]
+    spread = ready.correction(concurrency)
+    return (
+        math.exp(scale["tpot"] * spread.tpot_sd),
+        math.exp(scale["ttft"] * spread.ttft_sd),
+        math.exp(scale["throughput"] * spread.tpot_sd),
+    )
+
+
+def bands(found: Trust, ready: load.Operation, curve: Series, catalog: Catalog) -> Series:
+    """The curve with the half-widths of its 80 % interval at each load, as factors."""
+    loads = [float(at) for at in curve.column("concurrency").values if at is not None]
+    if ready.lean is None:
+        widths = [(found.tpot, found.ttft, found.throughput)] * len(loads)
+    else:
+        widths = [_widths(ready, basis=found.basis, concurrency=at, catalog=catalog) for at in loads]
+    columns = [
+        Column(f"{name}_band", f"80 % range of {label}, factor", "×", [width[place] for width in widths])
+        for place, (name, label) in enumerate((("tpot", "TPOT"), ("ttft", "TTFT"), ("throughput", "throughput")))
+    ]
+    return replace(curve, columns=(*curve.columns, *columns))
 
 
 def _subject(plan: Plan, ready: load.Operation, point: serving.Point | None) -> measurements.Subject:

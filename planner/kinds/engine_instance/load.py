@@ -231,7 +231,7 @@ def prices(plan: Plan, rates: dict[str, float]) -> dict[str, float | None]:
 
 
 def curve_series(plan: Plan, points: tuple[serving.Point, ...]) -> Series:
-    """All load metrics against concurrency, and the 80 % band factors beside them."""
+    """All load metrics against concurrency."""
     rows = [figures(plan, point) for point in points]
     columns = [Column("concurrency", "Requests in the system", "requests", [point.concurrency for point in points])]
     for name in _CURVE:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.core.catalog import Catalog
+from planner.core.catalog import Catalog, Gpu
 from planner.core.result import Basis
-from planner.formulas import calibration, roofline
+from planner.kinds.llm_serving.nearest import Pool, pool, worst
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.units import Unit, UnitStep, unit
 
@@ -37,8 +37,14 @@ class Derived:
     """memory bandwidth | compute | network | launch overhead | KV capacity"""
     tpot_in_reach: bool
     """False when a step with one sequence a rank already takes longer than the TPOT objective."""
-    basis: Basis
+    pools: tuple[Pool, ...]
+    """Decode first, then prefill where it has units of its own: what was measured of units like them."""
     spread: float
+    """Half-width of the 80 % range of the times, as a factor."""
+
+    @property
+    def basis(self) -> Basis:
+        return worst(self.pools)
 
     @property
     def decode_fixed_share(self) -> float:
@@ -95,15 +101,6 @@ def derive(
     llm = catalog.llm(spec.llm)
     decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
     prefill_gpu = decode_gpu if spec.is_aggregated else catalog.gpu(spec.gpu)
-    table = catalog.calibration("roofline")
-    engine = catalog.engine(spec.engine).slug
-    trust = calibration.trust(
-        table,
-        llm=llm,
-        gpu=decode_gpu,
-        engine=engine,
-        precision=roofline.precision(decode_gpu, weight_dtype=spec.weight_dtype),
-    )
     decode_made = unit(
         spec,
         llm=llm,
@@ -137,9 +134,18 @@ def derive(
     batch = decode.batch_at(spec.tpot_slo_s, most=most)
     in_reach = batch >= one_each * 0.999
     batch = max(batch, one_each)
+    pools = _pools(
+        spec,
+        prefill=(prefill_gpu, prefill_unit_gpus, prefill_rank_gpus),
+        decode=(decode_gpu, spec.decode_unit_gpus, decode_rank_gpus),
+        batch=batch,
+        most=most,
+        catalog=catalog,
+    )
+    interval = catalog.calibration("roofline")["interval"]["seen" if worst(pools) == "calibrated" else "unseen"]
     low, high = (
         max(decode.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * one_each)
-        for factor in (1 / trust.tpot, trust.tpot)
+        for factor in (1 / interval["tpot"], interval["tpot"])
     )
     at_limit, light = decode.step(batch), decode.step(_LIGHT * batch)
     slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / decode.accepted
@@ -148,17 +154,43 @@ def derive(
     rate = batch / whole_s
     return Derived(
         prefill_tokens_per_s_per_gpu=prefill_rate,
-        prefill_low=prefill_rate / trust.throughput,
-        prefill_high=prefill_rate * trust.throughput,
+        prefill_low=prefill_rate / interval["throughput"],
+        prefill_high=prefill_rate * interval["throughput"],
         decode_tokens_per_s_per_gpu=rate,
-        decode_low=min(rate, low / (decode.tpot_s(low) * trust.tpot)),
-        decode_high=max(rate, high / (decode.tpot_s(high) / trust.tpot)),
+        decode_low=min(rate, low / (decode.tpot_s(low) * interval["tpot"])),
+        decode_high=max(rate, high / (decode.tpot_s(high) / interval["tpot"])),
         decode_batch_per_gpu=batch,
         decode_fixed_s=fixed_s,
         decode_per_sequence_s=(whole_s - fixed_s) / batch,
         kv_read_s_per_token=at_limit.kv_s / decode.accepted / (batch * spec.mean_context_tokens),
         decode_bound="KV capacity" if batch >= most else at_limit.bottleneck,
         tpot_in_reach=in_reach,
-        basis="calibrated" if trust.calibrated else "extrapolated",
-        spread=trust.tpot,
+        pools=pools,
+        spread=interval["tpot"],
+    )
+
+
+def _pools(
+    spec: LlmServingSpec,
+    *,
+    prefill: tuple[Gpu, int, int],
+    decode: tuple[Gpu, int, int],
+    batch: float,
+    most: float,
+    catalog: Catalog,
+) -> tuple[Pool, ...]:
+    """Units of each pool (GPU, GPUs, GPUs of a rank) as measurements see them, decode with its batch at the limit."""
+    llm = catalog.llm(spec.llm)
+    gpu, gpus, rank = decode
+    name = "replica" if spec.is_aggregated else "decode"
+    first = pool(
+        spec, name=name, llm=llm, gpu=gpu, unit_gpus=gpus, rank_gpus=rank, held=batch * gpus, most=most * gpus,
+        catalog=catalog,
+    )  # fmt: skip
+    if spec.is_aggregated:
+        return (first,)
+    gpu, gpus, rank = prefill
+    lanes = max(1.0, gpus / rank)
+    return first, pool(
+        spec, name="prefill", llm=llm, gpu=gpu, unit_gpus=gpus, rank_gpus=rank, held=lanes, most=lanes, catalog=catalog
     )

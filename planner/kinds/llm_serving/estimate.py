@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from planner.core.catalog import Catalog
-from planner.core.result import Answer, LazySeries, Result
-from planner.kinds.llm_serving.figures import metrics
+from planner.core.result import Answer, Evidence, LazySeries, Result
+from planner.kinds.llm_serving import nearest
+from planner.kinds.llm_serving.figures import metrics, ttft_parts
 from planner.kinds.llm_serving.findings import findings
 from planner.kinds.llm_serving.fleet import Role
 from planner.kinds.llm_serving.plan import Plan, plan
@@ -42,6 +43,20 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
         findings=findings(made),
         series=LazySeries(lambda: all_series(made, catalog=catalog)),
         provenance=_provenance(made, catalog=catalog),
+        evidence=_evidence(made, catalog=catalog),
+    )
+
+
+def _evidence(made: Plan, *, catalog: Catalog) -> tuple[Evidence, ...]:
+    derived, parts = made.physics.derived, ttft_parts(made)
+    rate = derived.decode_tokens_per_s_per_gpu
+    return nearest.evidence(
+        made.spec,
+        derived.pools,
+        tpot_s=derived.decode_batch_per_gpu / rate,
+        tokens_per_s=rate * made.spec.decode_unit_gpus,
+        ttft_s=sum(parts.values()) if parts else None,
+        catalog=catalog,
     )
 
 
@@ -110,5 +125,6 @@ def _provenance(made: Plan, *, catalog: Catalog) -> dict[str, object]:
         "draft_layers": made.llm.mtp_layers,
         "hardware": _hardware(made),
         "gpu": {name: figure.source for name, figure in made.gpu.figures.items()},
+        **nearest.provenance(made.physics.derived.pools, catalog=catalog),
         "calibration": catalog.calibration("roofline").get("source", ""),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding, order_findings
-from planner.kinds.llm_serving import ignored
+from planner.kinds.llm_serving import ignored, nearest
 from planner.kinds.llm_serving.fleet_findings import fleet_findings, spare_field
 from planner.kinds.llm_serving.plan import Plan
 from planner.kinds.llm_serving.words import percent
@@ -31,6 +31,7 @@ def findings(plan: Plan) -> tuple[Finding, ...]:
         *_inputs(plan),
         *_binding(plan),
         *ignored.findings(plan),
+        *nearest.findings(spec, plan.physics.derived.pools, spread=plan.physics.derived.spread),
     ]
     return order_findings(found)
 

@@ -7,7 +7,7 @@ import numpy as np
 from planner.core.catalog import Catalog
 from planner.core.result import Column, Series
 from planner.formulas import cost
-from planner.kinds.llm_serving import latency
+from planner.kinds.llm_serving import latency, nearest
 from planner.kinds.llm_serving.figures import ttft_parts
 from planner.kinds.llm_serving.fleet import bill_parts, fleet_for
 from planner.kinds.llm_serving.physics import Physics
@@ -36,6 +36,7 @@ def all_series(plan: Plan, *, catalog: Catalog) -> dict[str, Series]:
         _decode_memory(plan),
         _ttft_parts(plan),
         unit_sizes(plan, catalog=catalog),
+        *nearest.series(plan.physics.derived.pools, catalog=catalog),
     )
     return {series.name: series for series in made}
 

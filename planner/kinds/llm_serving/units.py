@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import calibration, collectives, lengths, memory, roofline, wide_expert, wide_layer
+from planner.formulas.traffic import Layout
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 
@@ -79,7 +80,7 @@ class WideUnit:
 
 def unit(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, catalog: Catalog) -> Unit:
     """The unit of these GPUs; raises `MissingFigure` when the catalog lacks a figure it needs."""
-    if llm.moe and unit_gpus > spec.gpus_per_node:
+    if is_wide(spec, llm=llm, unit_gpus=unit_gpus):
         return _wide(spec, llm=llm, gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, catalog=catalog)
     return _roofline(
         spec, llm=llm, gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, table=catalog.calibration("roofline")
@@ -88,7 +89,25 @@ def unit(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus:
 
 def redundant_experts(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> int:
     """Copies of busy experts: only where experts lie on several nodes is balancing worth the memory."""
-    return spec.redundant_experts if llm.moe and unit_gpus > spec.gpus_per_node else 0
+    return spec.redundant_experts if is_wide(spec, llm=llm, unit_gpus=unit_gpus) else 0
+
+
+def is_wide(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> bool:
+    """Whether experts lie on more GPUs than a node has."""
+    return llm.moe is not None and unit_gpus > spec.gpus_per_node
+
+
+def placed(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int, rank_gpus: int) -> Layout:
+    """How a unit is cut: ranks of so many GPUs, the experts on all of them."""
+    lanes = max(1, unit_gpus // rank_gpus)
+    return Layout(
+        gpus=lanes * rank_gpus,
+        tensor_parallel=rank_gpus,
+        data_parallel=lanes,
+        expert_parallel=lanes * rank_gpus if llm.moe else 1,
+        redundant_experts=redundant_experts(spec, llm=llm, unit_gpus=unit_gpus),
+        gpus_per_node=spec.gpus_per_node,
+    )
 
 
 def _wide(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, catalog: Catalog) -> WideUnit:
@@ -116,19 +135,10 @@ def _spread(spec: LlmServingSpec) -> wide_expert.Spread:
 def _roofline(
     spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, unit_gpus: int, rank_gpus: int, table: Mapping[str, Any]
 ) -> RooflineUnit:
-    lanes = max(1, unit_gpus // rank_gpus)
-    layout = roofline.Layout(
-        gpus=lanes * rank_gpus,
-        tensor_parallel=rank_gpus,
-        data_parallel=lanes,
-        expert_parallel=lanes * rank_gpus if llm.moe else 1,
-        redundant_experts=redundant_experts(spec, llm=llm, unit_gpus=unit_gpus),
-        gpus_per_node=spec.gpus_per_node,
-    )
     made = roofline.replica(
         llm,
         gpu,
-        layout=layout,
+        layout=placed(spec, llm=llm, unit_gpus=unit_gpus, rank_gpus=rank_gpus),
         weight_dtype=spec.weight_dtype,
         coefficients=calibration.coefficients(table, gpu=gpu, engine=spec.engine),
         kv_dtype_bytes=memory.kv_dtype_bytes(spec.kv_dtype),
