@@ -145,12 +145,7 @@ class Nearest:
 def nearest(subject: Subject, *, lean: neighbours.Lean, catalog: Catalog, count: int = SHOWN) -> tuple[Nearest, ...]:
     """The measurements most like a replica at its load, nearest first; empty where none is like it at all.
 
-    Parameters
-    ----------
-    subject : the replica, its lengths and its load
-    lean : the measurements seen from it, ``library(…).seen_from(subject.configuration)``
-    catalog : names of what was measured
-    count : rows at most [1]
+    ``lean`` is ``library(…).seen_from(subject.configuration)``, ``count`` the rows at most.
     """
     table = catalog.table(TABLE)
     found = lean.nearest_few(concurrency=subject.concurrency, capacity=subject.capacity, count=count)
@@ -221,16 +216,8 @@ def evidence(
 ) -> Evidence:
     """A measurement with our figures beside it.
 
-    Parameters
-    ----------
-    one : the measurement
-    table : where it comes from
-    said : what the answer makes of it, a sentence
-    tpot_s, ttft_s : ours [s]; None where there is none
-    output_tokens_per_s : ours, of the whole replica [tok/s]
-    subject : the part of the design that it is compared with; "" for all of it
-    series : name of the series that holds its like
-    names : figures to show
+    ``said`` is what the answer makes of it, ``subject`` the part of the design that it is compared with, ``series``
+    holds its like, ``names`` are the figures to show: ours in seconds and tokens a second of the whole replica.
     """
     figures = (
         Beside("tpot", "TPOT, mean", "s", one.tpot_s, tpot_s),
