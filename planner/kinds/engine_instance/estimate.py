@@ -11,7 +11,7 @@ from planner.core.latency import KernelsUnavailable
 from planner.core.quantities import show
 from planner.core.result import Answer, Basis, Column, LazySeries, Metric, Result, Series, order_findings
 from planner.formulas import serving
-from planner.kinds.engine_instance import certainty, lean, load, search, sources
+from planner.kinds.engine_instance import certainty, lean, load, saturation, search, sources
 from planner.kinds.engine_instance import findings as notes
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance.measured import Calibration, plan_of
@@ -112,15 +112,31 @@ def _load_metrics(
     for name in _LOAD:
         width = _half_width(trust, name)
         found[name] = _band(name, values[name], down=1 / width, up=width, basis=trust.basis)
-    if point is not None and ready is not None:
-        found["running_requests"] = _running(found["running_requests"], most=min(point.concurrency, ready.capacity))
-    if plan.spec.rate_rps is not None:
+    rate = plan.spec.rate_rps
+    if rate is None:
+        found["concurrency"] = _plain("concurrency", values["concurrency"])
+    else:
         for name in (*RATE_NAMES, *(f"{name}_per_gpu" for name in RATE_NAMES), *_COSTS):
             found[name] = _plain(name, values[name])
-    found["concurrency"] = _plain("concurrency", values["concurrency"], trust.basis if plan.spec.rate_rps else "exact")
+    if point is not None and ready is not None:
+        if rate is not None:
+            found |= _widened(found, saturation.ends(ready, rate_rps=rate, width=trust.tpot))
+        most = ready.capacity if rate is not None else min(point.concurrency, ready.capacity)
+        found["running_requests"] = _running(found["running_requests"], most=most)
     bill = load.bill_usd_per_h(plan)
     found["cost_usd_per_h"] = Metric(BY_NAME["cost_usd_per_h"], bill, working=_bill_working(plan))
     return found
+
+
+def _widened(found: Mapping[str, Metric], reach: saturation.Ends) -> dict[str, Metric]:
+    """Ranges that hold what the times at either end of theirs make of the waits."""
+    wider = {}
+    for name, metric in found.items():
+        quick, slow = reach.quick.get(name), reach.slow.get(name)
+        if metric.low is not None and metric.high is not None:
+            ends = [end for end in (quick, slow) if end is not None]
+            wider[name] = replace(metric, low=min(metric.low, *ends), high=max(metric.high, *ends)) if ends else metric
+    return wider
 
 
 def _running(metric: Metric, *, most: float) -> Metric:

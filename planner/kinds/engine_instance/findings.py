@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,12 +10,10 @@ from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
-from planner.kinds.engine_instance import lean, remarks, search, sources
+from planner.kinds.engine_instance import lean, load_findings, remarks, search, sources
 from planner.kinds.engine_instance.load import Operation, request_tokens
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_start_up import unmeasured
-
-_NEAR_SATURATION = 0.8
 
 
 def request_fits(plan: Plan, fitted: fits.Fit) -> bool:
@@ -41,7 +38,7 @@ def findings(
     elif not request_fits(plan, fitted):
         found.append(_request_too_long(plan, fitted))
     if ready is not None:
-        found += _load(plan, ready, point)
+        found += load_findings.findings(plan, ready, point, trust)
     found += remarks.placement(plan)
     found += remarks.honesty(plan, fitted, point)
     found += lean.remarks(plan, trust, ready)
@@ -197,100 +194,3 @@ def _request_too_long(plan: Plan, fitted: fits.Fit) -> Finding:
         suggestion=f"Allow {tokens:,} tokens." if fits_pool else None,
         change={"max_model_len": tokens} if fits_pool else None,
     )
-
-
-def _load(plan: Plan, ready: Operation, point: serving.Point | None) -> Iterator[Finding]:
-    if point is None:
-        yield _unstable(plan, ready)
-        return
-    yield from _objectives(plan, ready, point)
-    rate = plan.spec.rate_rps
-    if rate is not None and rate > _NEAR_SATURATION * ready.max_rate_rps:
-        yield Finding(
-            code="near_saturation",
-            severity="warning",
-            message=(
-                f"{show(rate, 'req/s')} are {show(rate / ready.max_rate_rps, 'ratio')} of the "
-                f"{show(ready.max_rate_rps, 'req/s')} it can serve: waits grow steeply, take the ranges."
-            ),
-            metric="max_request_rate_rps",
-        )
-    if rate is None and plan.concurrency > ready.capacity:
-        yield _capacity_binds(plan, ready)
-
-
-def _unstable(plan: Plan, ready: Operation) -> Finding:
-    limit = _NEAR_SATURATION * ready.max_rate_rps
-    copies = math.ceil((plan.spec.rate_rps or 0.0) / limit)
-    return Finding(
-        code="unstable",
-        severity="error",
-        message=(
-            f"{show(plan.spec.rate_rps, 'req/s')} are more than the {show(ready.max_rate_rps, 'req/s')} one replica "
-            f"can serve: queues grow without end, so no latency exists. {copies} replicas would carry it."
-        ),
-        metric="max_request_rate_rps",
-        suggestion=f"Give one replica {show(limit, 'req/s')}, 80 % of what it can serve.",
-        change={"rate_rps": search.typed(limit), "concurrency": None},
-    )
-
-
-def _capacity_binds(plan: Plan, ready: Operation) -> Finding:
-    by_engine = plan.layout.data_parallel * plan.max_num_seqs <= ready.capacity
-    what = f"the engine's limit of {plan.max_num_seqs:,}" if by_engine else "the KV pool"
-    wider = not by_engine and plan.kv_dtype_bytes > 1
-    return Finding(
-        code="requests_wait_for_a_place",
-        severity="warning",
-        message=(
-            f"{show(plan.concurrency)} requests are in the system, but {what} lets {show(ready.capacity)} run: "
-            "the rest wait before their first token."
-        ),
-        metric="running_requests",
-        suggestion="An FP8 cache holds twice the tokens." if wider else None,
-        change={"kv_dtype": "fp8"} if wider else None,
-    )
-
-
-def _meets(plan: Plan, point: serving.Point) -> bool:
-    ttft, tpot = plan.spec.ttft_p99_slo_s, plan.spec.tpot_slo_s
-    tpot_p99 = point.tpot_quantile_s(0.99)
-    fast = tpot is None or tpot_p99 is None or tpot_p99 <= tpot
-    return fast and (ttft is None or point.ttft_quantile_s(0.99) <= ttft)
-
-
-def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[Finding]:
-    if _meets(plan, point):
-        return
-    spec, tpot = plan.spec, point.tpot_quantile_s(0.99)
-    missed = []
-    if spec.ttft_p99_slo_s is not None and point.ttft_quantile_s(0.99) > spec.ttft_p99_slo_s:
-        missed.append(("ttft_p99_s", "TTFT P99", point.ttft_quantile_s(0.99), spec.ttft_p99_slo_s))
-    if spec.tpot_slo_s is not None and tpot is not None and tpot > spec.tpot_slo_s:
-        missed.append(("tpot_p99_s", "TPOT P99", tpot, spec.tpot_slo_s))
-    reach, change = _inside_objectives(plan, ready)
-    reason = "" if change else f" {reach}"
-    for metric, label, value, objective in missed:
-        yield Finding(
-            code=f"{metric.removesuffix('_s')}_missed",
-            severity="warning",
-            message=f"{label} is {show(value, 's')}, above the {show(objective, 's')} asked for.{reason}",
-            metric=metric,
-            suggestion=reach if change else None,
-            change=change,
-        )
-
-
-def _inside_objectives(plan: Plan, ready: Operation) -> tuple[str, dict[str, Any] | None]:
-    if plan.spec.rate_rps is not None:
-        rate = search.largest_rate_rps(ready, meets=lambda point: _meets(plan, point))
-        if not rate:
-            return "No rate meets the objectives on this replica.", None
-        return f"The objectives hold up to {show(rate, 'req/s')}.", {"rate_rps": rate, "concurrency": None}
-    most = search.largest_concurrency(ready, meets=lambda point: _meets(plan, point))
-    if most is None:
-        return "Not even one request alone meets the objectives on this replica.", None
-    return f"The objectives hold up to {show(most, 'requests')} at once.", {
-        "concurrency": float(most),
-        "rate_rps": None,
-    }

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from planner.core.quantities import show
 from planner.core.result import Basis, Metric
 from planner.formulas import reliability
-from planner.kinds.llm_serving.fleet import Role
+from planner.kinds.llm_serving.fleet import Fleet, Role
 from planner.kinds.llm_serving.metrics import BY_NAME, figure
-from planner.kinds.llm_serving.plan import Plan
+from planner.kinds.llm_serving.plan import Plan, rates_in_use
 from planner.kinds.llm_serving.prices import prices
+from planner.kinds.llm_serving.spec import LlmServingSpec
 
 _NO_GROWTH = 1e-6
 
@@ -35,36 +36,46 @@ def _fleet(plan: Plan) -> Mapping[str, Metric]:
     basis: Basis = "exact" if spec.rate_mode == "assumed" else plan.physics.basis
     grown = plan.rps_within_headroom
     months = _months_to(grown, now=spec.peak_rps, growth_per_month=spec.growth_per_month)
-    low, high = plan.low_fleet, plan.high_fleet
-    derived = spec.rate_mode == "derived"
-    prefill_need, decode_need = needed_by_work(plan)
+    prefill_need, decode_need = needed_by_work(plan.fleet, spec=spec)
     return {
         "prefill_gpus_needed": figure(
             "prefill_gpus_needed",
             prefill_need,
             basis=basis,
+            between=sized(plan, lambda fleet: needed_by_work(fleet, spec=spec)[0]),
             working=f"{spec.peak_rps:g} req/s × {spec.input_tokens:,g} tokens × (1 − {spec.prefix_hit_rate:g}) / "
             f"{facts.prefill_tokens_per_s_per_gpu:,.4g} tok/s = {prefill_need:,.4g} GPUs",
         ),
         "prefill_units": figure(
-            "prefill_units", fleet.prefill.units, basis=basis, working=_units_working(fleet.prefill, spec.headroom)
+            "prefill_units",
+            fleet.prefill.units,
+            basis=basis,
+            between=sized(plan, lambda fleet: fleet.prefill.units),
+            working=_units_working(fleet.prefill, spec.headroom),
         ),
-        "prefill_gpus": figure("prefill_gpus", fleet.prefill.gpus, basis=basis),
+        "prefill_gpus": figure(
+            "prefill_gpus", fleet.prefill.gpus, basis=basis, between=sized(plan, lambda fleet: fleet.prefill.gpus)
+        ),
         "decode_gpus_needed": figure(
             "decode_gpus_needed",
             decode_need,
             basis=basis,
+            between=sized(plan, lambda fleet: needed_by_work(fleet, spec=spec)[1]),
             working=f"{spec.peak_rps:g} req/s × {spec.output_tokens:,g} tokens / "
             f"{facts.decode_tokens_per_s_per_gpu:,.4g} tok/s = {decode_need:,.4g} GPUs",
         ),
         "decode_units": figure(
-            "decode_units", fleet.decode.units, basis=basis, working=_units_working(fleet.decode, spec.headroom)
+            "decode_units",
+            fleet.decode.units,
+            basis=basis,
+            between=sized(plan, lambda fleet: fleet.decode.units),
+            working=_units_working(fleet.decode, spec.headroom),
         ),
-        "decode_gpus": figure("decode_gpus", fleet.decode.gpus, basis=basis),
-        "gpus": figure("gpus", fleet.gpus, basis=basis),
-        "nodes": figure(
-            "nodes", fleet.nodes, basis=basis, between=(low.nodes, high.nodes) if derived else (None, None)
+        "decode_gpus": figure(
+            "decode_gpus", fleet.decode.gpus, basis=basis, between=sized(plan, lambda fleet: fleet.decode.gpus)
         ),
+        "gpus": figure("gpus", fleet.gpus, basis=basis, between=sized(plan, lambda fleet: fleet.gpus)),
+        "nodes": figure("nodes", fleet.nodes, basis=basis, between=sized(plan, lambda fleet: fleet.nodes)),
         "max_rps_within_headroom": figure("max_rps_within_headroom", grown, basis=basis),
         "months_to_full": figure("months_to_full", months, basis=basis),
     }
@@ -77,11 +88,18 @@ def _months_to(rate: float | None, *, now: float, growth_per_month: float) -> fl
     return max(0.0, math.log(max(rate, now) / now) / math.log1p(growth_per_month))
 
 
-def needed_by_work(plan: Plan) -> tuple[float, float]:
+def sized(plan: Plan, of: Callable[[Fleet], float]) -> tuple[float | None, float | None]:
+    """A figure of the fleet sized with either end of derived rates; none where rates are given and size it exactly."""
+    if plan.spec.rate_mode != "derived":
+        return None, None
+    return of(plan.quick_fleet), of(plan.slow_fleet)
+
+
+def needed_by_work(fleet: Fleet, *, spec: LlmServingSpec) -> tuple[float, float]:
     """GPUs asked for by prefill and by decode, whether or not they share a pool."""
-    if not plan.spec.is_aggregated:
-        return plan.fleet.prefill.needed_gpus, plan.fleet.decode.needed_gpus
-    pooled, share = plan.fleet.decode.needed_gpus, plan.fleet.prefill_share
+    if not spec.is_aggregated:
+        return fleet.prefill.needed_gpus, fleet.decode.needed_gpus
+    pooled, share = fleet.decode.needed_gpus, fleet.prefill_share
     return pooled * share, pooled * (1 - share)
 
 
@@ -103,7 +121,12 @@ def _latency(plan: Plan) -> Mapping[str, Metric]:
             between = (quick[quantile], slow[quantile]) if value is not None else (None, None)
             found[name] = figure(name, value, basis=plan.physics.basis, between=between, objective=objectives.get(name))
     parts = ttft_parts(plan)
-    found["ttft_mean_s"] = figure("ttft_mean_s", sum(parts.values()) if parts else None, basis=plan.physics.basis)
+    found["ttft_mean_s"] = figure(
+        "ttft_mean_s",
+        sum(parts.values()) if parts else None,
+        basis=plan.physics.basis,
+        between=(plan.quick.ttft_mean_s, plan.slow.ttft_mean_s),
+    )
     return found
 
 
@@ -211,14 +234,20 @@ def _failure(plan: Plan) -> Mapping[str, Metric]:
 
 def _rates(plan: Plan) -> Mapping[str, Metric]:
     facts, derived = plan.physics, plan.physics.derived
-    used = facts.basis
+    used, low, high = facts.basis, rates_in_use(facts, high=False), rates_in_use(facts, high=True)
     from_figures: Basis = derived.basis
     return {
         "prefill_tokens_per_s_per_gpu": figure(
-            "prefill_tokens_per_s_per_gpu", facts.prefill_tokens_per_s_per_gpu, basis=used
+            "prefill_tokens_per_s_per_gpu",
+            facts.prefill_tokens_per_s_per_gpu,
+            basis=used,
+            between=(low[0], high[0]),
         ),
         "decode_tokens_per_s_per_gpu": figure(
-            "decode_tokens_per_s_per_gpu", facts.decode_tokens_per_s_per_gpu, basis=used
+            "decode_tokens_per_s_per_gpu",
+            facts.decode_tokens_per_s_per_gpu,
+            basis=used,
+            between=(low[1], high[1]),
         ),
         "derived_prefill_tokens_per_s_per_gpu": figure(
             "derived_prefill_tokens_per_s_per_gpu",

@@ -110,6 +110,16 @@ def _saturation(plan: Plan) -> Iterator[Finding]:
                 metric="ttft_p99_s" if name == "prefill" else "tpot_p99_s",
                 suggestion="Add headroom or units.",
             )
+    if plan.is_stable and plan.slow.overloaded:
+        yield Finding(
+            code="unstable_at_the_low_end",
+            severity="warning",
+            message=f"With rates at the low end of their range, {plan.physics.spread:.2f} times slower, the fleet "
+            f"cannot keep up with {show(plan.spec.peak_rps, 'req/s')}: the upper ends of the ranges of latency are "
+            "what is left after an hour of this load.",
+            metric="ttft_p99_s",
+            suggestion="Add headroom or units, or measure the rates.",
+        )
 
 
 def _objectives(plan: Plan) -> Iterator[Finding]:

@@ -8,18 +8,9 @@ from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import cost, power, reliability, sizing
 from planner.kinds.llm_serving import latency
 from planner.kinds.llm_serving.fleet import Fleet, Role, fleet_for, rate_within_headroom, with_units_of
+from planner.kinds.llm_serving.percentiles import Latencies, latencies, slow_end
 from planner.kinds.llm_serving.physics import Physics, derived_kv_bytes_per_token, physics
 from planner.kinds.llm_serving.spec import LlmServingSpec
-
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-
-
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """Quantiles of a fleet at one load; None past saturation."""
-
-    ttft_s: dict[str, float | None]
-    tpot_s: dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +46,7 @@ class Plan:
     quick: Latencies
     """With all rates at the high end of their range."""
     slow: Latencies
+    """With all rates at the low end; past saturation what an hour of the peak leaves."""
     llm_kv_bytes_per_token: float
 
     @property
@@ -196,34 +188,18 @@ def plan(spec: LlmServingSpec, *, catalog: Catalog, bought: Fleet | None = None)
             spec, facts, derived.prefill_tokens_per_s_per_gpu, derived.decode_tokens_per_s_per_gpu
         ),
         high_fleet=_with_rates(spec, facts, derived.prefill_low, derived.decode_low),
-        quick_fleet=fleet if bought else _with_rates(spec, facts, *_in_use(facts, high=True)),
-        slow_fleet=fleet if bought else _with_rates(spec, facts, *_in_use(facts, high=False)),
+        quick_fleet=fleet if bought else _with_rates(spec, facts, *rates_in_use(facts, high=True)),
+        slow_fleet=fleet if bought else _with_rates(spec, facts, *rates_in_use(facts, high=False)),
         decode=decode,
         ttft=latency.ttft_at(spec, physics=facts, fleet=fleet, rps=spec.peak_rps, decode=decode),
         latencies=latencies(spec, physics=facts, fleet=fleet, rps=spec.peak_rps),
         quick=latencies(spec, physics=facts.slower(1 / spread), fleet=fleet, rps=spec.peak_rps),
-        slow=latencies(spec, physics=facts.slower(spread), fleet=fleet, rps=spec.peak_rps),
+        slow=slow_end(spec, physics=facts.slower(spread), fleet=fleet, rps=spec.peak_rps),
         llm_kv_bytes_per_token=derived_kv_bytes_per_token(spec, llm=catalog.llm(spec.llm)),
     )
 
 
-def latencies(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: float) -> Latencies:
-    """Quantiles of TTFT and TPOT of a fleet at a request rate."""
-    decode = latency.decode_at(spec, physics=physics, fleet=fleet, rps=rps)
-    ttft = latency.ttft_at(spec, physics=physics, fleet=fleet, rps=rps, decode=decode)
-    firsts = latency.ttft_quantiles_s(list(QUANTILES.values()), ttfts=[ttft] * len(QUANTILES))
-    return Latencies(
-        ttft_s=dict(zip(QUANTILES, firsts, strict=True)),
-        tpot_s={
-            name: latency.tpot_s(probability, physics=physics, fleet=fleet, decode=decode)
-            if spec.output_tokens
-            else None
-            for name, probability in QUANTILES.items()
-        },
-    )
-
-
-def _in_use(facts: Physics, *, high: bool) -> tuple[float, float]:
+def rates_in_use(facts: Physics, *, high: bool) -> tuple[float, float]:
     """An end of the range of the rates of prefill and decode that the design is sized with."""
     if facts.basis != "assumed":
         found = facts.derived

@@ -19,18 +19,23 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
     inputs = spec.peak_rps * spec.input_tokens
     cached = inputs * spec.prefix_hit_rate
     basis = plan.physics.basis
-    between = (plan.usd_per_m(out, fleet=plan.quick_fleet), plan.usd_per_m(out, fleet=plan.slow_fleet))
     parts = bill_parts(fleet, headroom=spec.headroom)
+
+    def billed(tokens_per_s: float) -> tuple[float | None, float | None]:
+        return plan.usd_per_m(tokens_per_s, fleet=plan.quick_fleet), plan.usd_per_m(tokens_per_s, fleet=plan.slow_fleet)
+
+    by_tokens = {
+        "cost_usd_per_m_input_tokens": inputs,
+        "cost_usd_per_m_cached_input_tokens": cached,
+        "cost_usd_per_m_total_tokens": inputs + out,
+        "cost_usd_per_m_output_tokens_at_mean": out * spec.mean_to_peak,
+    }
     unrounded = (parts["prefill_used"] + parts["decode_used"]) * (1 + spec.headroom)
     good = plan.good_share
     per_m = cost.usd_per_million_tokens
     prefill_bill = parts["prefill_used"] if spec.is_aggregated else fleet.prefill.usd_per_h
     per_million = {
-        "cost_usd_per_m_input_tokens": plan.usd_per_m(inputs),
-        "cost_usd_per_m_cached_input_tokens": plan.usd_per_m(cached),
-        "cost_usd_per_m_total_tokens": plan.usd_per_m(inputs + out),
         "cost_usd_per_m_good_output_tokens": plan.usd_per_m(out * good) if good else None,
-        "cost_usd_per_m_output_tokens_at_mean": plan.usd_per_m(out * spec.mean_to_peak),
         "cost_usd_per_m_output_tokens_unrounded": per_m(unrounded, tokens_per_s=out),
         "prefill_usd_per_m_computed_tokens": per_m(
             prefill_bill, tokens_per_s=spec.peak_rps * spec.computed_input_tokens
@@ -46,7 +51,7 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
             "cost_usd_per_m_output_tokens",
             plan.usd_per_m(out),
             basis=basis,
-            between=between,
+            between=billed(out),
             working=f"{show(bill, 'USD/h')} / ({out:,g} tok/s × 3,600 s) × 10⁶",
         ),
         "derived_cost_usd_per_m_output_tokens": figure(
@@ -55,6 +60,10 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
             basis=plan.physics.derived.basis,
             between=(plan.usd_per_m(out, fleet=plan.low_fleet), plan.usd_per_m(out, fleet=plan.high_fleet)),
         ),
+        **{
+            name: figure(name, plan.usd_per_m(tokens), basis=basis, between=billed(tokens))
+            for name, tokens in by_tokens.items()
+        },
         **{name: figure(name, value, basis=basis) for name, value in per_million.items()},
         **{f"{name}_usd_per_h": figure(f"{name}_usd_per_h", value, basis=basis) for name, value in parts.items()},
     }
