@@ -148,7 +148,7 @@ def _unusual(plan: Plan) -> Iterator[str]:
         ("steps without captured graphs", not plan.graph_capture),
         ("pipeline stages", layout.pipeline_parallel > 1),
         ("context ranks", layout.context_parallel > 1),
-        ("redundant experts", layout.redundant_experts > 0),
+        ("redundant experts", plan.llm.moe is not None and layout.redundant_experts > 0),
     )
     yield from (words for words, has in found if has)
 

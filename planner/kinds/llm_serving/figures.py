@@ -155,8 +155,12 @@ def _load(plan: Plan) -> Mapping[str, Metric]:
         prefill_use, decode_use = prefill_use * share, decode_use * (1 - share)
     assumed: Basis = plan.physics.basis
     return {
-        "prefill_utilisation": figure("prefill_utilisation", prefill_use, basis=assumed),
-        "decode_utilisation": figure("decode_utilisation", decode_use, basis=assumed),
+        "prefill_utilisation": figure(
+            "prefill_utilisation", prefill_use, basis=assumed, between=_used(plan, prefill_use, "prefill")
+        ),
+        "decode_utilisation": figure(
+            "decode_utilisation", decode_use, basis=assumed, between=_used(plan, decode_use, "decode")
+        ),
         "decode_concurrency_per_gpu": figure(
             "decode_concurrency_per_gpu",
             plan.concurrency_at_limit,
@@ -164,7 +168,12 @@ def _load(plan: Plan) -> Mapping[str, Metric]:
             working=f"{facts.decode_tokens_per_s_per_gpu:,.4g} tok/s × {show(spec.tpot_slo_s, 's')} = "
             f"{plan.concurrency_at_limit:,.4g}",
         ),
-        "decode_running_per_gpu": figure("decode_running_per_gpu", plan.decode.batch, basis=assumed),
+        "decode_running_per_gpu": figure(
+            "decode_running_per_gpu",
+            plan.decode.batch,
+            basis=assumed,
+            between=(plan.quick.running_per_gpu, plan.slow.running_per_gpu),
+        ),
         "decode_kv_bytes_per_gpu": figure(
             "decode_kv_bytes_per_gpu",
             plan.kv_bytes_at_limit,
@@ -190,6 +199,16 @@ def _load(plan: Plan) -> Mapping[str, Metric]:
         "goodput_rps": figure("goodput_rps", spec.peak_rps * good if good is not None else 0.0, basis=assumed),
         "output_tokens_per_s": figure("output_tokens_per_s", plan.output_tokens_per_s),
     }
+
+
+def _used(plan: Plan, share: float | None, pool: str) -> tuple[float | None, float | None]:
+    """A utilisation with rates at either end of their range, on the fleet as it stands."""
+    pool = "decode" if plan.spec.is_aggregated else pool
+    need = getattr(plan.fleet, pool).needed_gpus
+    if share is None or need <= 0:
+        return None, None
+    low, high = (getattr(fleet, pool).needed_gpus / need * share for fleet in (plan.quick_fleet, plan.slow_fleet))
+    return low, high
 
 
 def _failure(plan: Plan) -> Mapping[str, Metric]:

@@ -24,6 +24,8 @@ class Latencies:
     ttft_s: dict[str, float | None]
     tpot_s: dict[str, float | None]
     ttft_mean_s: float | None
+    running_per_gpu: float | None
+    """Sequences on a decode GPU [1]."""
     overloaded: bool = False
     """Whether they are those after an hour of a load that cannot be served."""
 
@@ -66,7 +68,12 @@ def latencies(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: floa
     mean_s = None
     if ttft.mean_wait_s is not None:
         mean_s = ttft.constant_s + float(ttft.service_s.mean()) + ttft.mean_wait_s
-    return Latencies(ttft_s=dict(zip(QUANTILES, firsts, strict=True)), tpot_s=load.tpots_s(decode), ttft_mean_s=mean_s)
+    return Latencies(
+        ttft_s=dict(zip(QUANTILES, firsts, strict=True)),
+        tpot_s=load.tpots_s(decode),
+        ttft_mean_s=mean_s,
+        running_per_gpu=decode.batch,
+    )
 
 
 def slow_end(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: float) -> Latencies:
@@ -92,6 +99,7 @@ def slow_end(spec: LlmServingSpec, *, physics: Physics, fleet: Fleet, rps: float
         ttft_s={name: ttft.constant_s + service_s[name] + waited_s(share) for name, share in QUANTILES.items()},
         tpot_s=load.tpots_s(decode),
         ttft_mean_s=ttft.constant_s + float(ttft.service_s.mean()) + waited_s(0.5),
+        running_per_gpu=decode.batch,
         overloaded=True,
     )
 

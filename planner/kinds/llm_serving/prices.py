@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.core.quantities import show
-from planner.core.result import Metric
+from planner.core.result import Basis, Metric
 from planner.formulas import cost
 from planner.kinds.llm_serving.fleet import bill_parts
 from planner.kinds.llm_serving.metrics import figure
@@ -45,8 +45,7 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
         ),
     }
     return {
-        "cost_usd_per_h": figure("cost_usd_per_h", bill, working=_bill_working(plan)),
-        "cost_usd_per_month": figure("cost_usd_per_month", bill * cost.HOURS_PER_MONTH),
+        **_bills(plan),
         "cost_usd_per_m_output_tokens": figure(
             "cost_usd_per_m_output_tokens",
             plan.usd_per_m(out),
@@ -66,6 +65,19 @@ def prices(plan: Plan) -> Mapping[str, Metric]:
         },
         **{name: figure(name, value, basis=basis) for name, value in per_million.items()},
         **{f"{name}_usd_per_h": figure(f"{name}_usd_per_h", value, basis=basis) for name, value in parts.items()},
+    }
+
+
+def _bills(plan: Plan) -> Mapping[str, Metric]:
+    """The bill by the hour and the month; of given rates it is exact, of derived ones it has their range."""
+    derived, bill = plan.spec.rate_mode == "derived", plan.fleet.usd_per_h
+    basis: Basis = plan.physics.basis if derived else "exact"
+    low, high = (plan.quick_fleet.usd_per_h, plan.slow_fleet.usd_per_h) if derived else (None, None)
+    month = cost.HOURS_PER_MONTH
+    monthly = (None if low is None else low * month, None if high is None else high * month)
+    return {
+        "cost_usd_per_h": figure("cost_usd_per_h", bill, basis=basis, between=(low, high), working=_bill_working(plan)),
+        "cost_usd_per_month": figure("cost_usd_per_month", bill * month, basis=basis, between=monthly),
     }
 
 
