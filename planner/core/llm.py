@@ -162,6 +162,10 @@ class Llm:
     quant_group_size: int = 0
     quant_method: str = ""
 
+    def __hash__(self) -> int:
+        """Of the few figures that tell LLMs apart: formulas remember what they counted of one, and ask often."""
+        return hash((self.slug, self.layers, self.hidden, self.max_context_tokens))
+
     @property
     def unquantised_parts(self) -> tuple[str, ...]:
         """Parts of which the published checkpoint leaves at least half in 16 bits."""
