@@ -378,14 +378,26 @@ def open_loop(times: StepTimes, *, load: Load, rate_rps: float, capacity: float)
 
 
 def _lowest_batch(costs: _Costs, *, offered: float, capacity: float) -> float:
-    """The smallest batch B with ``B = offered · TPOT(B)``, by bisection: it is below at zero and above at capacity."""
-    low, high = 0.0, capacity
-    for _ in range(50):
-        middle = (low + high) / 2
-        if offered * costs.tpot_s(middle) > middle:
-            low = middle
+    """The batch B with ``B = offered · TPOT(B)``: the right side is above at zero and below at capacity.
+
+    TPOT grows with the batch, so B lies between what its least and its largest value give. Regula falsi in the Illinois
+    form: an end that stays twice counts half, so that both ends move.
+    """
+
+    def over(running: float) -> float:
+        return offered * costs.tpot_s(running) - running
+
+    low, high = offered * costs.tpot_s(0.0), min(offered * costs.tpot_s(capacity), capacity)
+    low_over, high_over, moved = over(low), over(high), 0
+    if low_over <= 0.0 or high_over >= 0.0:
+        return low if low_over <= 0.0 else high
+    for _ in range(_ITERATIONS):
+        middle = (low * high_over - high * low_over) / (high_over - low_over)
+        middle_over = over(middle)
+        if abs(middle_over) <= _TOLERANCE * middle:
+            return middle
+        if middle_over > 0.0:
+            low, low_over, high_over, moved = middle, middle_over, high_over / (2 if moved > 0 else 1), 1
         else:
-            high = middle
-        if high - low <= 1e-9 * high:
-            break
+            high, high_over, low_over, moved = middle, middle_over, low_over / (2 if moved < 0 else 1), -1
     return high

@@ -89,20 +89,22 @@ class Operation:
         """By its own measurements; None from the rate on at which all places are taken all the time.
 
         A replica whose times are all f times longer meets a rate as one without meets f times that rate. The factor
-        depends on the requests in the system, so the point is found by repeating, each step half as far as it asks
-        once there is one: near the largest rate waits answer steeply.
+        depends on the requests in the system, as far as there are places, so the point is found by repeating: with the
+        requests that follow, or halfway (of their logarithm) where those lie outside of what is left.
         """
-        point = self._at_rate_with(self.correction(self.capacity), rate_rps=rate_rps)
-        if point is None:
-            return None
-        concurrency = max(point.concurrency, 1.0)
+        full = max(self.capacity, 1.0)
+        point = self._at_rate_with(self.correction(full), rate_rps=rate_rps)
+        if point is None or point.concurrency >= full:
+            return point
+        low, high, concurrency = 1.0, full, max(point.concurrency, 1.0)
         for _ in range(_REPEATS):
             found = self._at_rate_with(self.correction(concurrency), rate_rps=rate_rps)
-            asked = self.capacity if found is None else max(found.concurrency, 1.0)
+            asked = full if found is None else min(max(found.concurrency, 1.0), full)
             point = found or point
             if abs(asked - concurrency) <= _SETTLED * concurrency:
                 break
-            concurrency = math.sqrt(asked * concurrency)
+            low, high = (concurrency, high) if asked > concurrency else (low, concurrency)
+            concurrency = asked if low < asked < high else math.sqrt(low * high)
         return point
 
     def _at_rate_with(self, correction: neighbours.Correction, *, rate_rps: float) -> serving.Point | None:
