@@ -37,6 +37,8 @@ class Design:
     tpot_s: Array
     configurations: Sequence[neighbours.Configuration]
     generations: Sequence[str]
+    served: Sequence[bool]
+    """Whether the product gives times at all."""
 
     @property
     def throughput(self) -> Array:
@@ -86,6 +88,7 @@ def design(rows: Sequence[MeasuredRow], *, catalog: Catalog) -> Design:
         tpot_s=np.array([row.tpot_s for row in rows]),
         configurations=[one.configuration for one in ready],
         generations=[generation(one.plan.gpu) for one in ready],
+        served=[load.is_served(one.plan, one.fitted) for one in ready],
     )
 
 
@@ -103,7 +106,11 @@ class _Ready:
     @cached_property
     def capacity(self) -> float:
         """Places as served; one where the memory model leaves none, because the row did run."""
-        return max(load.places(self.plan, fits.fit(self.plan)), 1.0)
+        return max(load.places(self.plan, self.fitted), 1.0)
+
+    @cached_property
+    def fitted(self) -> fits.Fit:
+        return fits.fit(self.plan)
 
     @cached_property
     def configuration(self) -> neighbours.Configuration:

@@ -87,6 +87,7 @@ def leave_out(
     kernels: tuple[Kernel, Kernel],
     distances: residuals.Away,
     seed: int = SEED,
+    only: int | None = None,
 ) -> LeftOut:
     """Predict every row from the others.
 
@@ -98,11 +99,12 @@ def leave_out(
     kernels : likeness for TPOT and TTFT, found on all rows (fourteen rates each: a choice of form, not of rows)
     distances : of the rows from each other
     seed : of the folds
+    only : predict the rows of this fold alone; the others stay 0
     """
     fold = folds([way.key(design, index) for index in range(len(design.rows))], seed=seed)
     fitter, rows = Fitter(design), len(design.rows)
     found = {name: np.zeros(rows) for name in ("tpot", "ttft", "tpot_sd", "ttft_sd", "formula_tpot", "formula_ttft")}
-    for number in range(_FOLDS):
+    for number in range(_FOLDS) if only is None else (only,):
         out, kept = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         tpot, ttft = fitter.predict(fitter.fit((fold != number) & for_coefficients).values)
         for name, ours, measured, kernel in (

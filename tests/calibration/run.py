@@ -35,14 +35,15 @@ class Run:
     distances: residuals.Away
     kernels: tuple[Kernel, Kernel]
 
-    def left_out(self, way: folds.Way) -> folds.LeftOut:
-        """Predictions of rows left out in a way."""
+    def left_out(self, way: folds.Way, *, only: int | None = None) -> folds.LeftOut:
+        """Predictions of rows left out in a way, of one fold or of all."""
         return folds.leave_out(
             self.design,
             way=way,
             for_coefficients=self.for_coefficients,
             kernels=self.kernels,
             distances=self.distances,
+            only=only,
         )
 
     def weights(self) -> tuple[Array, Array]:
@@ -112,15 +113,27 @@ def errors(design: Design, *, tpot_s: Array, ttft_s: Array) -> Mapping[str, Arra
     }
 
 
+def throughputs(design: Design, out: folds.LeftOut) -> Array:
+    """Output tokens a second that predicted times mean, of every row."""
+    return designs.throughput(design, ttft_s=np.maximum(out.ttft_s, 1e-9), tpot_s=out.tpot_s)
+
+
 def spreads(out: folds.LeftOut) -> Mapping[str, Array]:
     """Standard deviation expected of each error: a throughput is as sure as its TPOT."""
     return {"tpot": out.tpot_sd, "ttft": out.ttft_sd, "throughput": out.tpot_sd}
 
 
-def widths(design: Design, out: folds.LeftOut) -> dict[str, float]:
-    """Multiples of the spread that hold 80 % of the errors of rows left out."""
+def widths(design: Design, out: folds.LeftOut, *, rows: NDArray[np.bool_] | None = None) -> dict[str, float]:
+    """Multiples of the spread that hold 80 % of the errors of rows left out, of some or of all of them."""
     made, expected = errors(design, tpot_s=out.tpot_s, ttft_s=out.ttft_s), spreads(out)
-    return {name: float(np.quantile(np.abs(made[name]) / expected[name], COVERED)) for name in QUANTITIES}
+    chosen = slice(None) if rows is None else rows
+    return {name: float(np.quantile((np.abs(made[name]) / expected[name])[chosen], COVERED)) for name in QUANTITIES}
+
+
+def stored_kernels(catalog: Catalog) -> tuple[Kernel, Kernel]:
+    """The likeness that was stored by the last calibration."""
+    table = catalog.calibration("step_time")["kernel"]
+    return Kernel.read(table["tpot"]), Kernel.read(table["ttft"])
 
 
 def percentages(log_errors: Array) -> tuple[float, float]:

@@ -6,13 +6,14 @@ its sources stand in `SOURCES`.
 
 from __future__ import annotations
 
-from tests.validation import architecture, designs, memory, published, second_opinion, simulation
+from tests.validation import architecture, designs, memory, published, second_opinion, simulation, step_time
 from tests.validation.rows import Source
 
 SOURCES: tuple[Source, ...] = (
     architecture.parameters,
     architecture.kv_bytes_per_token,
     designs.reference_designs,
+    step_time.step_time,
     published.published_results,
     memory.weights,
     memory.pool_rules,

@@ -11,7 +11,7 @@ from planner.core.result import Finding, Metric
 from planner.formulas import serving
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance import lean, load_findings, remarks, search, sources
-from planner.kinds.engine_instance.load import Operation, request_tokens
+from planner.kinds.engine_instance.load import MOST_FRACTION, Operation, request_tokens, roomier
 from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_start_up import unmeasured
 
@@ -116,6 +116,9 @@ def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
     if fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= request_tokens(plan):
         change = {"max_model_len": fitted.longest_request}
         suggestion = f"Limit requests to {fitted.longest_request:,} tokens."
+    elif fitted.problem == "weights_do_not_fit" and plan.spec.memory_fraction is None and roomier(plan, fitted):
+        change = {"memory_fraction": MOST_FRACTION}
+        suggestion = f"Let the engine take {MOST_FRACTION:.0%} of the memory; little is left for anything else."
     return Finding(
         code=fitted.problem,
         severity="error",
@@ -130,18 +133,20 @@ def _served_all_the_same(plan: Plan, fitted: fits.Fit, ready: Operation | None) 
     """Times of a replica that does not start as it is stated: what they hold for."""
     if ready is None:
         return
-    shorter = fitted.problem == "longest_request_does_not_fit" and fitted.longest_request >= request_tokens(plan)
-    condition = (
-        f"with requests limited to {fitted.longest_request:,} tokens"
-        if shorter
-        else "at the upper end of the range of its memory"
-    )
     yield Finding(
         code="times_if_it_started",
         severity="info",
-        message=f"Latency, throughput and price are those it would have {condition}.",
+        message=f"Latency, throughput and price are those it would have {_condition(plan, fitted)}.",
         metric="tpot_mean_s",
     )
+
+
+def _condition(plan: Plan, fitted: fits.Fit) -> str:
+    if fitted.longest_request >= request_tokens(plan):
+        return f"with requests limited to {fitted.longest_request:,} tokens"
+    if fits.bounds(plan, fitted).high.longest_request(limit=request_tokens(plan)) >= request_tokens(plan):
+        return "at the upper end of the range of its memory"
+    return f"with a memory fraction of {MOST_FRACTION:g}"
 
 
 def placed(gpus: int, **more: Any) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from planner.kinds.engine_instance.plan import Plan
 
 _LAST_CONCURRENCY = 65536
 _NARROW_BITS = 9.0
+MOST_FRACTION = 0.97
+"""Share of a GPU that an engine can be told to take: what is left holds its context."""
 _REPEATS = 12
 _SETTLED = 0.01
 _NONE = neighbours.Correction(tpot=1.0, ttft=1.0, tpot_sd=0.0, ttft_sd=0.0)
@@ -157,7 +159,21 @@ def is_served(plan: Plan, fitted: fits.Fit) -> bool:
         return tokens <= min(plan.max_model_len, fitted.longest_request)
     if not fits.is_of_memory(fitted) or tokens > plan.max_model_len:
         return False
-    return tokens <= max(fitted.longest_request, fits.bounds(plan, fitted).high.longest_request(limit=tokens))
+    return tokens <= fitted.longest_request or roomier(plan, fitted) is not None
+
+
+def roomier(plan: Plan, fitted: fits.Fit) -> fits.Fit | None:
+    """The replica with as much memory as its range or a larger fraction could give it; None where neither holds a
+    request of the workload.
+    """
+    tokens = request_tokens(plan)
+    high = fits.bounds(plan, fitted).high
+    if tokens <= high.longest_request(limit=tokens):
+        return replace(fitted, tight=replace(fitted.tight, pool=high))
+    if plan.spec.memory_fraction is not None:
+        return None
+    raised = fits.fit(replace(plan, spec=plan.spec.model_copy(update={"memory_fraction": MOST_FRACTION})))
+    return raised if tokens <= raised.longest_request else None
 
 
 def request_tokens(plan: Plan) -> int:
@@ -169,8 +185,8 @@ def places(plan: Plan, fitted: fits.Fit) -> float:
     """Requests that run at once while the replica is measured against a load; below one: none.
 
     Where the width of the cache is left out and weights are narrow, it is taken as one byte: replicas of quantised LLMs
-    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without. A pool
-    that is too close to call counts at its upper end.
+    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without. A replica
+    that does not start as stated counts with the memory it would need (`roomier`).
     """
     stated = _most_likely(plan, fitted)
     if plan.spec.kv_dtype is not None or memory.BITS_PER_PARAMETER[plan.weight_dtype] > _NARROW_BITS:
@@ -181,7 +197,10 @@ def places(plan: Plan, fitted: fits.Fit) -> float:
 
 def _most_likely(plan: Plan, fitted: fits.Fit) -> float:
     found = fits.capacity(plan, fitted.tight.pool)
-    return found if found >= 1.0 else fits.capacity(plan, fits.bounds(plan, fitted).high)
+    if found >= 1.0:
+        return found
+    larger = roomier(plan, fitted)
+    return found if larger is None else fits.capacity(plan, larger.tight.pool)
 
 
 def bill_usd_per_h(plan: Plan) -> float | None:
