@@ -59,7 +59,8 @@ def _unread(row: Published, reason: str) -> Row:
 
 def why_unusable(row: Published) -> str:
     """Why a figure cannot stand beside ours even though its configuration can be said; "" when it can."""
-    if "silicon_sample" in row["source"] and _figures(row) in _sample():
+    copied = re.search(r"silicon_sample\.csv row (\S+)", row["source"])
+    if copied and copied.group(1) in _sample():
         return "A copy of a row of silicon_sample.csv, which is compared there."
     if "2-replica rows are the 4-GPU run doubled" in row["notes"] and "2 replica" in row["parallelism"]:
         return "The 4-GPU run doubled by its authors, not measured."
@@ -114,18 +115,6 @@ def _other_metric(row: Published) -> Iterator[Row]:
 
 
 @lru_cache(maxsize=1)
-def _sample() -> frozenset[tuple[str, ...]]:
+def _sample() -> frozenset[str]:
     with SAMPLE.open(encoding="utf-8", newline="") as file:
-        return frozenset(
-            _key(row["system"], row["isl"], row["osl"], row["silicon_ttft_ms"], row["silicon_tpot_ms"])
-            for row in csv.DictReader(file)
-        )
-
-
-def _figures(row: Published) -> tuple[str, ...]:
-    return _key(row["gpu"], row["isl"], row["osl"], row["ttft_ms"], row["tpot_ms"])
-
-
-def _key(gpu: str, prompt: str, answer: str, ttft_ms: str, tpot_ms: str) -> tuple[str, ...]:
-    """Two measurements do not agree to four digits in both latencies by chance."""
-    return gpu, prompt, answer, f"{float(ttft_ms):.1f}", f"{float(tpot_ms):.2f}"
+        return frozenset(row["id"] for row in csv.DictReader(file))
