@@ -113,12 +113,16 @@ def figures(result: Result) -> Any:
 
 
 def notes(result: Result) -> Any:
-    aside = ("field_ignored", "defaults_used")
+    # What the nearest measurement differs in names fields of the design, felt or not.
+    aside = ("field_ignored", "defaults_used", "nearest_measurement")
     return sorted((each.code, each.message) for each in result.findings if each.code not in aside)
 
 
 def columns(result: Result) -> Any:
-    return {name: [list(column.values) for column in each.columns] for name, each in result.series.items()}
+    return {
+        name: [list(column.values) for column in each.columns if column.name != "differs_in"]
+        for name, each in result.series.items()
+    }
 
 
 def differ(one: Result, other: Result) -> bool:
