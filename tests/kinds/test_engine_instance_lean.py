@@ -307,7 +307,7 @@ def test_factors_at_a_rate_are_those_of_the_requests_it_keeps_in_the_system(row:
         factors = own.correction(min(max(found.concurrency, 1.0), max(own.capacity, 1.0)))
         base = serving.open_loop(own.times, load=own.load, rate_rps=rate_rps * factors.tpot, capacity=own.capacity)
         assert base is not None
-        # The search stops where the requests in the system move by less than a hundredth.
+        # The search stops where the requests in the system move by less than half a hundredth.
         assert found.ttft_s == pytest.approx(base.ttft_s * factors.ttft, rel=0.02)
         assert found.tpot_s == pytest.approx((base.tpot_s or 0) * factors.tpot, rel=0.02)
 

@@ -16,7 +16,7 @@ _NARROW_BITS = 9.0
 MOST_FRACTION = 0.97
 """Share of a GPU that an engine can be told to take: what is left holds its context."""
 _REPEATS = 12
-_SETTLED = 0.01
+_SETTLED = 0.005
 _NONE = neighbours.Correction(tpot=1.0, ttft=1.0, tpot_sd=0.0, ttft_sd=0.0)
 _CURVE = (
     "ttft_mean_s",
