@@ -91,22 +91,27 @@ class Operation:
         """By its own measurements; None from the rate on at which all places are taken all the time.
 
         A replica whose times are all f times longer meets a rate as one without meets f times that rate. The factor
-        depends on the requests in the system, as far as there are places, so the point is found by repeating: with the
-        requests that follow, or halfway (of their logarithm) where those lie outside of what is left.
+        depends on the requests in the system, as far as there are places. Those that it asks for at one load and at
+        all places enclose a point where both agree; regula falsi finds it on a logarithmic scale.
         """
         full = max(self.capacity, 1.0)
         point = self._at_rate_with(self.correction(full), rate_rps=rate_rps)
         if point is None or point.concurrency >= full:
             return point
-        low, high, concurrency = 1.0, full, max(point.concurrency, 1.0)
+        low, high = 0.0, math.log(full)
+        low_over, high_over, moved = high, math.log(max(point.concurrency, 1.0)) - high, 0
+        middle = math.log(max(point.concurrency, 1.0))
         for _ in range(_REPEATS):
-            found = self._at_rate_with(self.correction(concurrency), rate_rps=rate_rps)
+            found = self._at_rate_with(self.correction(math.exp(middle)), rate_rps=rate_rps)
             asked = full if found is None else min(max(found.concurrency, 1.0), full)
-            point = found or point
-            if abs(asked - concurrency) <= _SETTLED * concurrency:
+            point, over = found or point, math.log(asked) - middle
+            if abs(over) <= _SETTLED:
                 break
-            low, high = (concurrency, high) if asked > concurrency else (low, concurrency)
-            concurrency = asked if low < asked < high else math.sqrt(low * high)
+            if over > 0.0:
+                low, low_over, high_over, moved = middle, over, high_over / (2 if moved > 0 else 1), 1
+            else:
+                high, high_over, low_over, moved = middle, over, low_over / (2 if moved < 0 else 1), -1
+            middle = (low * high_over - high * low_over) / (high_over - low_over)
         return point
 
     def _at_rate_with(self, correction: neighbours.Correction, *, rate_rps: float) -> serving.Point | None:
