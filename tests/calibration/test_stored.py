@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import functools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import planner
 from planner.catalog.files import CALIBRATIONS, DATA
 from planner.core.catalog import Catalog
 from planner.formulas import measurements, neighbours
@@ -145,3 +148,13 @@ def test_intervals_widen_away_from_what_was_seen(catalog: Catalog) -> None:
         assert set(interval) == {"seen", "unseen"}
         for quantity in ("tpot", "ttft", "throughput"):
             assert interval["unseen"][quantity] >= interval["seen"][quantity] > 0, (name, quantity)
+
+
+def test_the_method_states_the_errors_that_cross_validation_gave() -> None:
+    head = (DATA / CALIBRATIONS / "roofline.toml").read_text(encoding="utf-8").partition("name =")[0]
+    pair = re.compile(r"(\d+\.\d) ?/ ?(\d+\.\d)")
+    expected = [pair.findall(line) for line in head.splitlines() if "median/P90" in line]
+    assert [len(line) for line in expected] == [3, 3, 3, 3]
+    method = (Path(planner.__file__).parent / "kinds" / "engine_instance" / "METHOD.md").read_text(encoding="utf-8")
+    rows = method.partition("| left out together |")[2].splitlines()[2:6]
+    assert [pair.findall(row) for row in rows] == expected
