@@ -1,7 +1,4 @@
-"""Published measurements of replicas by row: which are nearest to a replica, in what they differ, what they found.
-
-How far a row is from a replica, and what rows together say of it, is in `neighbours`.
-"""
+"""Published measurements of replicas by row: the nearest, in what they differ, what they found (see `neighbours`)."""
 
 from __future__ import annotations
 
@@ -141,6 +138,10 @@ class Nearest:
         output = float(self.row["output_tokens"])
         return self.concurrency * output / (self.ttft_s + (output - 1.0) * self.tpot_s)
 
+    @property
+    def output_tokens_per_s_per_gpu(self) -> float:
+        return self.output_tokens_per_s / float(self.row["gpus"])
+
 
 def nearest(subject: Subject, *, lean: neighbours.Lean, catalog: Catalog, count: int = SHOWN) -> tuple[Nearest, ...]:
     """The measurements most like a replica at its load, nearest first; empty where none is like it at all.
@@ -209,20 +210,20 @@ def evidence(
     said: str,
     tpot_s: float | None,
     ttft_s: float | None = None,
-    output_tokens_per_s: float | None = None,
+    output_per_gpu: float | None = None,
     subject: str = "",
     series: str = SERIES,
     names: Sequence[str] = ("tpot", "ttft", "throughput"),
 ) -> Evidence:
     """A measurement with our figures beside it.
 
-    ``said`` is what the answer makes of it, ``subject`` the part of the design that it is compared with, ``series``
-    holds its like, ``names`` are the figures to show: ours in seconds and tokens a second of the whole replica.
+    ``said``: what the answer makes of it; ``subject``: the part of the design it stands for; ``series`` holds its like;
+    ``names``: the figures to show, ours in seconds and tokens a second of one GPU.
     """
     figures = (
         Beside("tpot", "TPOT, mean", "s", one.tpot_s, tpot_s),
         Beside("ttft", "TTFT, mean", "s", one.ttft_s, ttft_s),
-        Beside("throughput", "Output tokens", "tok/s", one.output_tokens_per_s, output_tokens_per_s),
+        Beside("throughput", "Output of a GPU", "tok/s/GPU", one.output_tokens_per_s_per_gpu, output_per_gpu),
     )
     return Evidence(
         id=one.row["id"],

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from planner.charts import paper
+from planner.designs import badges
 from planner.reports import parts
 from planner.reports.content import words
 
@@ -24,6 +25,7 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
             "legend": _("Blue is better, orange worse, than %(first)s; the best of a row is underlined.")
             % {"first": view["items"][0]["label"]},
             "findings": _("What stands against each"),
+            "nearest": _("Nearest published measurements"),
         },
         "running": _("Fleet planner, comparison report"),
         "title": view["name"],
@@ -34,6 +36,11 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
         "differing": [_inputs(row) for row in view["inputs"]["differing"]],
         "metrics": [
             {"name": group["name"], "rows": [_metric(row) for row in group["rows"]]} for group in view["metrics"]
+        ],
+        "evidence": [
+            {"title": f"{item['label']} {parts.evidence_title(found)}", **parts.evidence(found)}
+            for item in view["items"]
+            for found in item.get("evidence", ())
         ],
         "charts": parts.charts(view["charts"]),
         "versions": parts.versions(view.get("provenance", {})),
@@ -72,9 +79,12 @@ def _metric(row: Mapping[str, Any]) -> parts.Text:
 
 def _cell(cell: Mapping[str, Any] | None, *, tail: str) -> parts.Text:
     if cell is None:
-        return {"text": "—", "verdict": "", "delta": "", "change": "", "best": False}
+        return {"text": "—", "verdict": "", "delta": "", "change": "", "best": False, "range": ""}
     delta = cell.get("delta") or {}
     moved = delta.get("text", "") if delta.get("change") != "same" else ""
     best, verdict = bool(cell.get("best")), cell.get("verdict", "")
     shown = cell["text"] if tail else cell["shown"]
-    return {"text": shown, "verdict": verdict, "delta": moved, "change": delta.get("change", ""), "best": best}
+    basis = badges.words(cell["basis"]) if cell.get("basis", "exact") != "exact" and cell["value"] is not None else ""
+    said = " · ".join(part for part in (basis, cell.get("range", "")) if part)
+    change = delta.get("change", "")
+    return {"text": shown, "verdict": verdict, "delta": moved, "change": change, "best": best, "range": said}

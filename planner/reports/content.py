@@ -31,7 +31,9 @@ def design_content(view: Mapping[str, Any]) -> dict[str, Any]:
         "facts": [parts.fact(row) for row in answer["facts"]],
         "findings": [parts.finding(found) for found in view["findings"]],
         "charts": parts.charts(view["charts"]),
-        "evidence": [_evidence(found) for found in view.get("evidence", ())],
+        "evidence": [
+            {"title": parts.evidence_title(found), **parts.evidence(found)} for found in view.get("evidence", ())
+        ],
         "questions": [_question(found) for found in view.get("questions", ())],
         "inputs": [_group(group) for group in view["inputs"]["groups"]],
         "metrics": [
@@ -110,22 +112,6 @@ def _input(field: Mapping[str, Any]) -> parts.Text:
         "value": field["shown"] or "—",
         "source": field.get("source") or (_("stated") if field["changed"] else _("default")),
         "from": field.get("default_shown", "") if field["changed"] else "",
-    }
-
-
-def _evidence(found: Mapping[str, Any]) -> parts.Text:
-    """A published measurement: what it was, how far it is, and its figures beside ours."""
-    title = _("Nearest published measurement")
-    return {
-        "title": f"{title}: {found['subject']}" if found["subject"] else title,
-        "configuration": found["configuration"],
-        "away": _(
-            "Distance %(number)s, %(words)s (0 is the same, from 1 it is hardly like this); it differs in %(what)s."
-        )
-        % {"number": found["distance_text"], "words": found["distance_words"], "what": found["differs_text"]},
-        "rows": [[row["label"], row["measured"], row["estimate"], row["delta"] or "—"] for row in found["rows"]],
-        "said": found["said"],
-        "source": f"{found['source']}, {found['source_url']}, {found['id']}",
     }
 
 

@@ -31,7 +31,9 @@ def fact(row: Mapping[str, Any]) -> Text:
         "objective": row.get("objective_text", ""),
         "verdict": row.get("verdict", ""),
         "range": row.get("range", ""),
-        "basis": badges.words(row["basis"]) if row.get("basis", "exact") != "exact" else "",
+        "basis": badges.words(row["basis"])
+        if row.get("basis", "exact") != "exact" and row.get("value") is not None
+        else "",
     }
 
 
@@ -53,6 +55,24 @@ def _chart(chart: Chart) -> Text:
         "svg": picture.decode(),
         "alt": chart.summary,
         "wide": wide,
+    }
+
+
+def evidence_title(found: Mapping[str, Any]) -> str:
+    title = _("Nearest published measurement")
+    return f"{title}: {found['subject']}" if found["subject"] else title
+
+
+def evidence(found: Mapping[str, Any]) -> Text:
+    """A published measurement: what it was, how far it is, and its figures beside ours."""
+    away = _("Distance %(number)s, %(words)s (0 is the same, from 1 it is hardly like this); it differs in %(what)s.")
+    return {
+        "configuration": found["configuration"],
+        "away": away
+        % {"number": found["distance_text"], "words": found["distance_words"], "what": found["differs_text"]},
+        "rows": [[row["label"], row["measured"], row["estimate"], row["delta"] or "—"] for row in found["rows"]],
+        "said": found["said"],
+        "source": f"{found['source']}, {found['source_url']}, {found['id']}",
     }
 
 

@@ -234,3 +234,28 @@ def test_a_csv_cell_is_no_formula_and_a_negative_number_stays_one() -> None:
     row = next(csv.DictReader(io.StringIO(build.csv_of(view))))
     assert row["label"] == "'=HYPERLINK(1)"
     assert row["value"] == "-2.5"
+
+
+@pytest.mark.parametrize("slug", kinds.all_kinds())
+def test_the_report_holds_badges_ranges_and_the_nearest_measurement(slug: str) -> None:
+    view = views.design_view(slug)
+    assert view["evidence"]
+    said = squeezed(text_of(build.document(view)))
+    for found in view["evidence"]:
+        for text in (found["configuration"], found["said"], found["source"], found["differs_text"]):
+            assert squeezed(text) in said
+        for row in found["rows"]:
+            assert squeezed(row["measured"]) in said
+    for fact in view["answer"]["facts"]:
+        assert squeezed(fact["range"]) in said
+    assert squeezed("extrapolated: the same formula away from its measurements") in said
+
+
+def test_a_comparison_holds_ranges_and_the_nearest_measurement_of_each_design() -> None:
+    view = views.comparison_view()
+    said = squeezed(text_of(build.comparison_document(view)))
+    cells = [cell for group in view["metrics"] for row in group["rows"] for cell in row["cells"] if cell]
+    assert all(squeezed(cell["range"]) in said for cell in cells)
+    for item in view["items"]:
+        assert item["evidence"]
+        assert all(squeezed(found["configuration"]) in said for found in item["evidence"])

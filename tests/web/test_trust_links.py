@@ -12,6 +12,7 @@ from planner.catalog import validation
 from planner.web import trust_links
 from tests.web.validated import stored_of, tpot_rows
 
+REAL_KINDS = kinds.all_kinds
 PLACE = {"gpu": "h100-sxm", "engine": "vllm"}
 
 
@@ -79,3 +80,32 @@ def test_the_metrics_of_a_design_link_and_the_link_opens(signed_in, monkeypatch)
     assert links
     for link in links:
         assert client.get(link.replace("&amp;", "&").partition("#")[0]).status_code == 200
+
+
+def evidence(id="run-00001"):
+    return {"id": id, "figures": [{"name": "ttft"}, {"name": "tpot"}]}
+
+
+def test_a_measurement_leads_to_its_row_where_it_has_one():
+    assert trust_links.row_address(evidence()) == "/validation/?quantity=tpot&row=run-00001#detail"
+    assert trust_links.row_address(evidence("elsewhere")) == ""
+
+
+@pytest.mark.django_db
+def test_the_row_of_a_measurement_is_shown_alone_under_every_condition(signed_in):
+    page = signed_in("vera").get("/validation/?quantity=tpot&row=run-00001&gpu=b200-sxm").content.decode()
+    assert page.count('title="run-00001"') == 2  # unseen and seen
+    assert "run-00002" not in page
+    assert "Show all" in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("slug", ["engine_instance", "llm_serving"])
+def test_the_editor_shows_the_nearest_measurement_badges_and_ranges(signed_in, monkeypatch, slug):
+    monkeypatch.setattr(kinds, "all_kinds", REAL_KINDS)
+    page = signed_in("vera").get(f"/designs/new/{slug}/").content.decode()
+    assert "Nearest published measurement" in page
+    assert "Measured there" in page
+    assert 'id="bases"' in page
+    assert "the same formula away from its measurements" in page
+    assert page.count('<dd class="r">') >= 2

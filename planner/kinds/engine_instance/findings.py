@@ -72,10 +72,13 @@ def sentence(
     if refused:
         return f"{room} How fast it is, {refused}."
     if point is None:
-        return f"{room} Requests come faster than it can serve them."
+        return f"{room} **Unstable**: requests come at least as fast as it serves them, so queues grow without end."
     speed = "" if point.tpot_s is None else f" at {show(point.tpot_s, 's')} a token each"
     per_gpu = show(metrics["output_tokens_per_s_per_gpu"].value, "tok/s")
-    return f"{room} On average {show(point.running, 'requests')} run at once{speed}; a GPU makes {per_gpu}."
+    rate, most = plan.spec.rate_rps, metrics["max_request_rate_rps"].value
+    full = rate is not None and most is not None and rate > load_findings.NEAR_SATURATION * most
+    read = " **Near saturation**: read the ranges, not the figures." if full else ""
+    return f"{room} On average {show(point.running, 'requests')} run at once{speed}; a GPU makes {per_gpu}.{read}"
 
 
 def _reason(plan: Plan, fitted: fits.Fit) -> str:

@@ -208,7 +208,7 @@ def evidence(plan: Plan, catalog: Catalog, found: Trust, point: serving.Point | 
             said=_said(found),
             tpot_s=None if point is None else point.tpot_s,
             ttft_s=None if point is None else point.ttft_s,
-            output_tokens_per_s=None if point is None else point.request_rate_rps * plan.spec.output_tokens,
+            output_per_gpu=None if point is None else _output_per_gpu(plan, point),
         ),
     )
 
@@ -234,6 +234,10 @@ def width_of_cache(plan: Plan, fitted: fits.Fit, ready: load.Operation | None) -
     )
 
 
+def _output_per_gpu(plan: Plan, point: serving.Point) -> float:
+    return point.request_rate_rps * plan.spec.output_tokens / plan.layout.gpus
+
+
 def provenance(found: Trust, catalog: Catalog) -> dict[str, Any]:
     """The nearest measurement, for scripts."""
     if found.nearest is None:
@@ -253,11 +257,11 @@ def series(plan: Plan, ready: load.Operation, catalog: Catalog) -> dict[str, Ser
     if near:
         found[measurements.SERIES] = measurements.series(near)
     if rows:
-        found["measured"] = _measured(rows, gpus=plan.layout.gpus)
+        found["measured"] = _measured(rows)
     return found
 
 
-def _measured(rows: Sequence[Mapping[str, str]], *, gpus: int) -> Series:
+def _measured(rows: Sequence[Mapping[str, str]]) -> Series:
     """What was measured of this replica, against concurrency."""
     near = [measurements.Nearest(row=row, words="", differs=(), distance=0.0) for row in rows]
     columns = (
@@ -269,7 +273,7 @@ def _measured(rows: Sequence[Mapping[str, str]], *, gpus: int) -> Series:
             "output_tokens_per_s_per_gpu",
             "Output tokens a GPU",
             "tok/s/GPU",
-            [one.output_tokens_per_s / gpus for one in near],
+            [one.output_tokens_per_s_per_gpu for one in near],
         ),
     )
     return Series(name="measured", label="Published measurements of this replica", columns=columns)

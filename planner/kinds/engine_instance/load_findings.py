@@ -13,7 +13,8 @@ from planner.kinds.engine_instance import lean, search
 from planner.kinds.engine_instance.load import Operation
 from planner.kinds.engine_instance.plan import Plan
 
-_NEAR_SATURATION = 0.8
+NEAR_SATURATION = 0.8
+"""Share of the largest rate from which figures are read by their ranges."""
 
 
 def findings(plan: Plan, ready: Operation, point: serving.Point | None, trust: lean.Trust) -> Iterator[Finding]:
@@ -23,7 +24,7 @@ def findings(plan: Plan, ready: Operation, point: serving.Point | None, trust: l
         return
     yield from _objectives(plan, ready, point)
     rate = plan.spec.rate_rps
-    if rate is not None and rate > min(_NEAR_SATURATION, 1 / trust.tpot) * ready.max_rate_rps:
+    if rate is not None and rate > min(NEAR_SATURATION, 1 / trust.tpot) * ready.max_rate_rps:
         yield _near_saturation(ready, rate, slowest=ready.max_rate_rps / trust.tpot)
     if rate is None and plan.concurrency > ready.capacity:
         yield _capacity_binds(plan, ready)
@@ -43,21 +44,20 @@ def _near_saturation(ready: Operation, rate: float, *, slowest: float) -> Findin
             f"{cannot if slowest <= rate else ''}"
         ),
         metric="ttft_p99_s",
-        suggestion=f"Give one replica {show(_NEAR_SATURATION * slowest, 'req/s')}, 80 % of what is sure to be served.",
-        change={"rate_rps": search.typed(_NEAR_SATURATION * slowest), "concurrency": None},
+        suggestion=f"Give one replica {show(NEAR_SATURATION * slowest, 'req/s')}, 80 % of what is sure to be served.",
+        change={"rate_rps": search.typed(NEAR_SATURATION * slowest), "concurrency": None},
     )
 
 
 def _unstable(plan: Plan, ready: Operation) -> Finding:
-    limit = _NEAR_SATURATION * ready.max_rate_rps
+    limit = NEAR_SATURATION * ready.max_rate_rps
     copies = math.ceil((plan.spec.rate_rps or 0.0) / limit)
     return Finding(
         code="unstable",
         severity="error",
         message=(
-            f"{show(plan.spec.rate_rps, 'req/s')} are as many as the {show(ready.max_rate_rps, 'req/s')} that one "
-            f"replica can serve, or more: queues grow without end, so no latency exists. {copies} replicas "
-            "would carry it."
+            f"{show(plan.spec.rate_rps, 'req/s')} are at or above the {show(ready.max_rate_rps, 'req/s')} that one "
+            f"replica can serve: queues grow without end, so no latency exists. {copies} replicas would carry it."
         ),
         metric="max_request_rate_rps",
         suggestion=f"Give one replica {show(limit, 'req/s')}, 80 % of what it can serve.",

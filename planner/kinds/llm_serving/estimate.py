@@ -49,12 +49,11 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
 
 def _evidence(made: Plan, *, catalog: Catalog) -> tuple[Evidence, ...]:
     derived, parts = made.physics.derived, ttft_parts(made)
-    rate = derived.decode_tokens_per_s_per_gpu
     return nearest.evidence(
         made.spec,
         derived.pools,
-        tpot_s=derived.decode_batch_per_gpu / rate,
-        tokens_per_s=rate * made.spec.decode_unit_gpus,
+        tpot_s=derived.decode_batch_per_gpu / derived.decode_tokens_per_s_per_gpu,
+        tokens_per_s_per_gpu=derived.decode_tokens_per_s_per_gpu,
         ttft_s=sum(parts.values()) if parts else None,
         catalog=catalog,
     )
@@ -68,7 +67,7 @@ def _sentence(made: Plan) -> str:
     if not made.fits_weights:
         return f"**No fleet of these units works**: {made.llm.name} does not fit the memory of a unit."
     if not made.is_stable and spec.output_tokens > 0:
-        return f"{nodes} **cannot carry {spec.peak_rps:,g} req/s**: queues grow without end."
+        return f"**Unstable**: {nodes} **cannot carry {spec.peak_rps:,g} req/s**, queues grow without end."
     binding = made.binding_role or "decode"
     role = next((role for role in fleet.roles if role.name == binding), fleet.decode)
     room = 1 - (role.utilisation or 0.0)

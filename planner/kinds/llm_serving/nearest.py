@@ -111,12 +111,12 @@ def evidence(
     pools: tuple[Pool, ...],
     *,
     tpot_s: float | None,
-    tokens_per_s: float,
+    tokens_per_s_per_gpu: float,
     ttft_s: float | None,
     catalog: Catalog,
 ) -> tuple[Evidence, ...]:
-    """The nearest measurement of each pool: of decode with the TPOT [s] and output [tok/s] of a unit at its derived
-    limit, of prefill with the mean TTFT [s] of the design.
+    """The nearest measurement of each pool: of decode with the TPOT [s] and output [tok/s/GPU] at its derived limit,
+    of prefill with the mean TTFT [s] of the design.
     """
     table = catalog.table(measurements.TABLE)
     return tuple(
@@ -126,7 +126,7 @@ def evidence(
             said=_said(spec, each),
             tpot_s=tpot_s,
             ttft_s=ttft_s,
-            output_tokens_per_s=tokens_per_s,
+            output_per_gpu=tokens_per_s_per_gpu,
             subject=each.noun,
             series=_SERIES[each.name],
             names=_FIGURES[each.name],
@@ -161,8 +161,8 @@ def findings(spec: LlmServingSpec, pools: tuple[Pool, ...], *, spread: float) ->
             code=f"{each.name}_nearest_measurement",
             severity="info",
             message=(
-                f"{claim}{range_of}. The nearest measurement is {one.words}. Its distance is {one.distance:.2f} "
-                f"(0: the same); it differs in {measurements.differences(one)}."
+                f"{claim}{range_of}. The nearest measurement, {one.words}, is at a distance of {one.distance:.2f} "
+                "(0: the same)."
             ),
             metric="ttft_p99_s" if each.name == "prefill" else "tpot_p99_s",
         )
