@@ -169,7 +169,8 @@ def _layout(spec: EngineInstanceSpec, llm: Llm) -> roofline.Layout:
 
 def _hybrid(spec: EngineInstanceSpec, settings: Mapping[str, Any]) -> str:
     own = str(settings.get("hybrid_cache", "unified_pages"))
-    if spec.hybrid_cache == "hybrid_manager" and own == "two_pools":
+    # SGLang has two pools or, before them, one page: never a manager.
+    if spec.hybrid_cache == "hybrid_manager" and "state_block_step" not in settings:
         return own
     return spec.hybrid_cache or own
 
