@@ -15,6 +15,10 @@ PAGES = (
     "/designs/new/",
     "/designs/new/llm_serving/",
     "/designs/new/engine_instance/",
+    '/designs/new/engine_instance/?set={"llm":"llama-3-1-70b","gpu":"h200-sxm","gpus":8,"weight_dtype":"fp8",'
+    '"output_tokens":1024}',
+    '/designs/new/engine_instance/?set={"rate_rps":28}',
+    '/designs/new/engine_instance/?set={"rate_rps":3000}',
     "/compare/",
     "/jobs/",
     "/catalog/",
