@@ -10,13 +10,17 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.journeys.local_run import Api
 
 pytestmark = pytest.mark.browser
+# A replica of which measured points are drawn over the curve.
+MEASURED = (
+    '/designs/new/engine_instance/?set={"llm":"llama-3-1-70b","gpu":"h200-sxm","gpus":8,"weight_dtype":"fp8",'
+    '"output_tokens":1024}'
+)
 PAGES = (
     "/",
     "/designs/new/",
     "/designs/new/llm_serving/",
     "/designs/new/engine_instance/",
-    '/designs/new/engine_instance/?set={"llm":"llama-3-1-70b","gpu":"h200-sxm","gpus":8,"weight_dtype":"fp8",'
-    '"output_tokens":1024}',
+    MEASURED,
     '/designs/new/engine_instance/?set={"rate_rps":28}',
     '/designs/new/engine_instance/?set={"rate_rps":3000}',
     "/compare/",
