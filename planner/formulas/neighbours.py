@@ -44,6 +44,7 @@ FEATURES = (
 )
 _OF_LOAD = ("load", "pressure")
 _UNKNOWN_VERSION = 0.5
+_MEASURED = (1.5, 2.5)
 _KEPT = 64
 """Nearest rows that the variance is worked out from."""
 _FORGOTTEN = 1e-5
@@ -156,6 +157,11 @@ class Kernel:
         """Of a residual far from all measurements."""
         return float((self.amplitudes**2).sum())
 
+    def carried(self, sd: float) -> float:
+        """How far a spread is from that of a measured replica: 0 up to 1.5 times the noise, 1 from 2.5 times."""
+        low, high = _MEASURED
+        return min(max((sd / self.noise - low) / (high - low), 0.0), 1.0)
+
 
 _NAMES = ("gpu", "generation", "engine", "format", "version", "copies", "experts")
 _SIZES = ("ranks", "input", "output")
@@ -244,6 +250,9 @@ class Correction:
     ttft: float
     tpot_sd: float
     ttft_sd: float
+    tpot_carried: float = 1.0
+    """0 where it rests on measurements of this very replica, 1 where it is carried over from others."""
+    ttft_carried: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +333,14 @@ class Lean:
         loads = self._loads(concurrency=concurrency, capacity=capacity)
         tpot, tpot_sd = self._tpot.residual(loads)
         ttft, ttft_sd = self._ttft.residual(loads)
-        return Correction(tpot=math.exp(tpot), ttft=math.exp(ttft - ttft_sd**2 / 2), tpot_sd=tpot_sd, ttft_sd=ttft_sd)
+        return Correction(
+            tpot=math.exp(tpot),
+            ttft=math.exp(ttft - ttft_sd**2 / 2),
+            tpot_sd=tpot_sd,
+            ttft_sd=ttft_sd,
+            tpot_carried=self._tpot.kernel.carried(tpot_sd),
+            ttft_carried=self._ttft.kernel.carried(ttft_sd),
+        )
 
     def nearest(self, *, concurrency: float, capacity: float) -> tuple[int, float] | None:
         """The measurement most like this load and how far it is; None where none is like it at all."""

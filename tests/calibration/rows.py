@@ -1,6 +1,6 @@
 """Measured configurations of aggregated serving, read from ``measured/silicon_sample.csv`` in our words.
 
-The columns mix conventions: `_placement` says which, and `set_aside` why a row is not fitted. Nothing is dropped
+The columns mix conventions: `_placement` says which, and the reasons of a row why it is not fitted. Nothing is dropped
 silently: every row comes back, with the reasons that keep it out.
 """
 
@@ -17,7 +17,8 @@ from planner.formulas.traffic import Layout
 
 _ENGINES = {"trtllm": "tensorrt_llm", "sglang": "sglang", "vllm": "vllm"}
 _DTYPES = {"fp8": "fp8", "fp4": "nvfp4", "int4": "int4", "bf16": "bf16", "": "bf16"}
-_LARGEST_SCALE_UP_FREE = 8
+_ROUNDED_S = 0.6e-5
+_MOST_GPUS = 8
 """GPUs of the largest replica that an aggregated run of these sources can have had."""
 
 
@@ -98,7 +99,7 @@ def _row(row: Mapping[str, str], *, catalog: Catalog) -> MeasuredRow:
         reasons.append("the columns of its layout contradict each other")
     if concurrency <= 0 and row["mode"] == "agg":
         reasons.append("no concurrency is stated")
-    if layout is not None and layout.gpus > _LARGEST_SCALE_UP_FREE:
+    if layout is not None and layout.gpus > _MOST_GPUS:
         reasons.append("a disaggregated run labelled aggregated: no replica of this size could be this fast")
     return MeasuredRow(
         id=row["id"],
@@ -164,7 +165,8 @@ def _placement(row: Mapping[str, str]) -> Layout | None:
     """GPUs, attention ranks and copies, expert ranks; the tag ``tpN_epM`` of the id is the truth where it stands.
 
     Three conventions meet: expert ranks written as a product (TP 64 with experts 8 × 8 are 8 GPUs), attention copies
-    written as that product, and vLLM's data-parallel attention, where TP = DP = t with t² expert ranks are t GPUs.
+    written as that product, and vLLM's TP = DP = t with t² expert ranks, which are t tensor and expert ranks on t GPUs:
+    fourteen such runs of Kimi-K2.5 stand in another snapshot as TP 4, DP 1, EP 4 with the same figures.
     """
     ranks, copies = int(row["tp_size"]), row["attention_dp_size"]
     expert_slices, expert_ranks = int(row["moe_tp_size"] or 1), int(row["moe_ep_size"] or 1)
@@ -177,7 +179,7 @@ def _placement(row: Mapping[str, str]) -> Layout | None:
         )
     data = int(copies)
     if ranks == data > 1 and expert_ranks == ranks * ranks:
-        return Layout(gpus=ranks, tensor_parallel=1, data_parallel=ranks, expert_parallel=ranks)
+        return Layout(gpus=ranks, tensor_parallel=ranks, expert_parallel=ranks)
     if expert_slices == expert_ranks > 1 and ranks * data == expert_slices * expert_ranks:
         gpus = expert_ranks
         if ranks > 1:
@@ -187,13 +189,18 @@ def _placement(row: Mapping[str, str]) -> Layout | None:
 
 
 def _without_copies(rows: Sequence[MeasuredRow]) -> Iterator[MeasuredRow]:
-    """A configuration that repeats another's figures to the digit is a copy from another snapshot: one is kept."""
-    seen: dict[tuple[object, ...], str] = {}
+    """A run that repeats another's figures is a copy from another snapshot, some of which round to 0.01 ms."""
+    kept: dict[tuple[object, ...], list[MeasuredRow]] = {}
     for row in rows:
-        figures = (row.gpu, row.engine, row.input_tokens, row.output_tokens, row.mode)
-        key = (*figures, round(row.ttft_s, 6), round(row.tpot_s, 7))
-        first = seen.setdefault(key, row.id)
-        yield row if first == row.id else with_reason(row, f"repeats the figures of {first}")
+        same = kept.setdefault((row.gpu, row.engine, row.input_tokens, row.output_tokens, row.mode), [])
+        first = next((each for each in same if _repeats(row, each)), None)
+        if first is None:
+            same.append(row)
+        yield row if first is None else with_reason(row, f"repeats the figures of {first.id}")
+
+
+def _repeats(row: MeasuredRow, other: MeasuredRow) -> bool:
+    return abs(row.tpot_s - other.tpot_s) < _ROUNDED_S and abs(row.ttft_s - other.ttft_s) < _ROUNDED_S
 
 
 def with_reason(row: MeasuredRow, reason: str) -> MeasuredRow:

@@ -73,18 +73,22 @@ class Operation:
         """With so many requests in the system, each replaced as it ends."""
         point = serving.closed_loop(self.times, load=self.load, concurrency=concurrency, capacity=self.capacity)
         correction = self.correction(concurrency)
-        found = point.leaning(tpot=correction.tpot, ttft=correction.ttft)
+        own = point.leaning(tpot=correction.tpot, ttft=correction.ttft)
+        bounded = own
         for each in self.lesser:
-            found = found.bounded(each.at(concurrency))
-        return found
+            bounded = bounded.bounded(each.at(concurrency))
+        return _as_carried(own, bounded, correction)
 
     def at_rate(self, rate_rps: float) -> serving.Point | None:
         """Under Poisson arrivals; None when they come faster than they can be served."""
-        found = self._alone_at_rate(rate_rps)
+        own = bounded = self._alone_at_rate(rate_rps)
         for each in self.lesser:
             bound = each.at_rate(rate_rps)
             if bound is not None:
-                found = bound if found is None else found.bounded(bound)
+                bounded = bound if bounded is None else bounded.bounded(bound)
+        found = bounded
+        if own is not None and bounded is not None:
+            found = _as_carried(own, bounded, self.correction(max(own.concurrency, 1.0)))
         return None if found is None else replace(found, concurrency=rate_rps * found.e2e_s).settled(limit=math.inf)
 
     def _alone_at_rate(self, rate_rps: float) -> serving.Point | None:
@@ -134,6 +138,15 @@ class Operation:
                 break
             concurrency *= 2
         return tuple(points)
+
+
+def _as_carried(own: serving.Point, bounded: serving.Point, correction: neighbours.Correction) -> serving.Point:
+    """The bound by lesser GPUs as far as a point is carried over: what was measured of the replica itself stands."""
+    shares = correction.tpot_carried, correction.ttft_carried
+    if bounded is own or shares == (1.0, 1.0):
+        return bounded
+    gaps = (bounded.decode_s + bounded.interference_s) / (own.decode_s + own.interference_s)
+    return own.leaning(tpot=gaps ** shares[0], ttft=(bounded.ttft_s / own.ttft_s) ** shares[1])
 
 
 def operation(
@@ -186,18 +199,24 @@ def request_tokens(plan: Plan) -> int:
     return math.ceil(plan.spec.input_tokens + plan.spec.output_tokens)
 
 
+def as_served(plan: Plan) -> Plan:
+    """The plan with the cache that its times take: where its width is left out and weights are narrow, one byte.
+
+    Replicas of quantised LLMs are run with an FP8 cache, and measured ones do not wait for places that 16 bits would
+    leave them without.
+    """
+    if plan.spec.kv_dtype is not None or memory.BITS_PER_PARAMETER[plan.weight_dtype] > _NARROW_BITS:
+        return plan
+    return replace(plan, kv_dtype="fp8", kv_dtype_bytes=1.0)
+
+
 def places(plan: Plan, fitted: fits.Fit) -> float:
     """Requests that run at once while the replica is measured against a load; below one: none.
 
-    Where the width of the cache is left out and weights are narrow, it is taken as one byte: replicas of quantised LLMs
-    are run with an FP8 cache, and measured ones do not wait for places that 16 bits would leave them without. A replica
-    that does not start as stated counts with the memory it would need (`roomier`).
+    A replica that does not start as stated counts with the memory it would need (`roomier`).
     """
-    stated = _most_likely(plan, fitted)
-    if plan.spec.kv_dtype is not None or memory.BITS_PER_PARAMETER[plan.weight_dtype] > _NARROW_BITS:
-        return stated
-    narrow = replace(plan, kv_dtype="fp8", kv_dtype_bytes=1.0)
-    return max(stated, _most_likely(narrow, fits.fit(narrow)))
+    stated, served = _most_likely(plan, fitted), as_served(plan)
+    return stated if served is plan else max(stated, _most_likely(served, fits.fit(served)))
 
 
 def _most_likely(plan: Plan, fitted: fits.Fit) -> float:

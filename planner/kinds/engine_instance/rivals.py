@@ -1,7 +1,7 @@
 """GPUs that a GPU is at least as good as in every figure: its times may not be longer than theirs.
 
-Measurements of different releases can make an answer slower than that of a lesser GPU; the lesser GPU's answer is then
-the bound.
+Measurements of different releases can make an answer that is carried over slower than that of a lesser GPU; the lesser
+GPU's answer is then the bound. What was measured of the replica itself stands, slower or not.
 """
 
 from __future__ import annotations

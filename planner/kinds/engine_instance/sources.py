@@ -27,7 +27,7 @@ def calibrated(plan: Plan) -> roofline.Replica:
         layout=plan.layout,
         weight_dtype=plan.weight_dtype,
         coefficients=plan.coefficients,
-        kv_dtype_bytes=plan.kv_dtype_bytes,
+        kv_dtype_bytes=load.as_served(plan).kv_dtype_bytes,
     )
 
 
@@ -46,7 +46,7 @@ def measured(plan: Plan, catalog: Catalog) -> KernelReplica:
             context_parallel=layout.context_parallel,
         ),
         weight_dtype=plan.weight_dtype,
-        kv_dtype=plan.kv_dtype,
+        kv_dtype=load.as_served(plan).kv_dtype,
     )
     return KernelReplica(times=found, layout=layout, layer_count=plan.llm.layers, coefficients=plan.coefficients)
 
