@@ -39,7 +39,7 @@ def test_gpus_and_expert_ranks_are_those_of_the_tag_wherever_one_stands(read: li
         ("1", "16", "4", "4", Layout(gpus=4, data_parallel=4, expert_parallel=4)),  # product of attention copies
         ("1", "64", "8", "8", Layout(gpus=8, data_parallel=8, expert_parallel=8)),
         ("4", "4", "1", "16", Layout(gpus=4, tensor_parallel=4, expert_parallel=4)),  # vLLM: t, t, t²
-        ("2", "2", "1", "4", Layout(gpus=2, data_parallel=2, expert_parallel=2)),
+        ("2", "2", "1", "4", Layout(gpus=2, tensor_parallel=2, expert_parallel=2)),
         ("2", "", "4", "1", Layout(gpus=4, tensor_parallel=2, data_parallel=2)),  # blank copies: GPUs over ranks
         ("8", "", "1", "8", Layout(gpus=8, tensor_parallel=8, expert_parallel=8)),
         ("1", "", "1", "0", Layout(gpus=1)),  # no experts written as zero ranks

@@ -345,8 +345,12 @@ def test_a_lesser_gpu_bounds_the_answer(concurrency: float) -> None:
     quick = replace(ready, lean=Constant(tpot=0.2, ttft=0.2), lesser=())  # type: ignore[arg-type]
     found = replace(ready, lesser=(quick,)).at(concurrency)
     bound = quick.at(concurrency)
-    assert found.e2e_s <= bound.e2e_s * (1 + 1e-9)
     assert found.request_rate_rps * found.e2e_s == pytest.approx(concurrency)
+    carried = replace(ready.correction(concurrency), tpot_carried=1.0, ttft_carried=1.0)
+    assert load._as_carried(found, found.bounded(bound), carried).e2e_s <= bound.e2e_s * (1 + 1e-9)
+    measured = replace(carried, tpot_carried=0.0, ttft_carried=0.0)
+    own = replace(ready, lesser=()).at(concurrency)
+    assert load._as_carried(own, own.bounded(bound), measured).e2e_s == pytest.approx(own.e2e_s)
     slow = replace(ready, lean=Constant(tpot=9.0, ttft=9.0), lesser=())  # type: ignore[arg-type]
     assert replace(ready, lesser=(slow,)).at(concurrency) == replace(ready, lesser=()).at(concurrency)
 

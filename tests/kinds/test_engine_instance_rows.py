@@ -60,7 +60,7 @@ def answered(spec: dict[str, Any]) -> Result:
 
 def test_every_measured_row_is_answered_as_read_or_as_written() -> None:
     found = list(usable())
-    assert len(found) > 2000
+    assert len(found) > 1900
     for index, (row, columns) in enumerate(found):
         match index % 3:
             case 0:

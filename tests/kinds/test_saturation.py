@@ -15,16 +15,17 @@ LATENCIES = {
     "engine_instance": ("ttft_mean_s", "ttft_p50_s", "ttft_p99_s", "tpot_mean_s", "tpot_p99_s", "e2e_mean_s"),
     "llm_serving": ("ttft_mean_s", "ttft_p50_s", "ttft_p99_s", "tpot_p50_s", "tpot_p99_s"),
 }
+MOST = float(get("engine_instance").estimate(get("engine_instance").spec(), CATALOG).value("max_request_rate_rps") or 0)
 CALM: dict[str, dict[str, Any]] = {
-    "engine_instance": {"rate_rps": 5.0},
+    "engine_instance": {"rate_rps": 0.2 * MOST},
     "llm_serving": {"prefill_unit_gpus": 16, "headroom": 0.5, "peak_rps": 400.0},
 }
 NEAR: dict[str, dict[str, Any]] = {
-    "engine_instance": {"rate_rps": 28.0},
+    "engine_instance": {"rate_rps": 0.95 * MOST},
     "llm_serving": {"prefill_unit_gpus": 16, "headroom": 0.0, "peak_rps": 460.0},
 }
 PAST: dict[str, dict[str, Any]] = {
-    "engine_instance": {"rate_rps": 3000.0},
+    "engine_instance": {"rate_rps": 100 * MOST},
     "llm_serving": {
         "topology": "aggregated",
         "decode_unit_gpus": 8,

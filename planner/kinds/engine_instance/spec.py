@@ -97,6 +97,7 @@ class EngineInstanceSpec(StartUpFields):
         """GPUs, attention tensor-parallel ranks, attention copies and pipeline stages that the fields mean together.
 
         SGLang and TensorRT-LLM count attention copies inside the tensor-parallel ranks; read so when only that fits.
+        Ranks that are all GPUs leave no copies where their product with the copies is written as expert ranks.
         """
         stages, copies, ranks = self.pipeline_parallel or 1, self.data_parallel_attention, self.tensor_parallel
         if self.gpus is None:
@@ -106,6 +107,9 @@ class EngineInstanceSpec(StartUpFields):
             inside = counted_inside and copies is not None and ranks >= copies and ranks % copies == 0
             ranks, copies = (ranks // copies, copies) if inside and copies else (ranks, copies or 1)
             return ranks * copies * stages, ranks, copies, stages
+        product = None if ranks is None or copies is None else ranks * copies
+        if product is not None and product == self.expert_parallel and product > self.gpus == (ranks or 0) * stages:
+            copies = 1
         found = fill(self.gpus, stages=stages, ranks=ranks, copies=copies, experts=self.expert_parallel)
         if found is None:
             raise ValueError(
