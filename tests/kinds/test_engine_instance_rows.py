@@ -86,3 +86,21 @@ def test_columns_mean_what_the_reader_makes_of_them() -> None:
         for name in ASKED:
             assert mine.value(name) == theirs.value(name), (kind, name)
     assert len(seen) > 40
+
+
+def test_all_gpus_as_ranks_that_split_heads_are_timed_as_copies() -> None:
+    """Rows of whole systems write every GPU as a tensor-parallel rank; no engine shares 128 heads by 72."""
+    spec = {"llm": "deepseek-r1", "gpu": "gb200", "engine": "trtllm", "weight_dtype": "fp4", "concurrency": 2048}
+    found = answered({**spec, "tensor_parallel": 72})
+    assert found.value("fits") == 0
+    assert found.findings[0].code == "tensor_parallel_splits_heads"
+    assert any(each.code == "times_if_it_started" and "72 GPUs" in each.message for each in found.findings)
+    assert found.findings[0].change is not None
+    mended = answered({**spec, **found.findings[0].change})
+    assert mended.value("fits") == 1
+    for name in ASKED:
+        assert found.value(name) == mended.value(name), name
+    # Of an LLM without experts a copy is a replica of its own, not a way to run this one.
+    dense = KIND.estimate(KIND.spec.model_validate({"llm": "llama-3.1-8b", "tensor_parallel": 3}), CATALOG)
+    assert dense.findings[0].code == "tensor_parallel_splits_heads"
+    assert dense.value("tpot_mean_s") is None

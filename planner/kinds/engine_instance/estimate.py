@@ -43,9 +43,10 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
     bounds = fits.bounds(plan, fitted)
     metrics = memory_metrics(plan, fitted, bounds, known)
     point, ready, refused, missing = None, None, None, None
-    if load.is_served(plan, fitted):
+    timed, held = load.with_copies(plan, fitted)
+    if load.is_served(timed, held):
         try:
-            ready, point = _loaded(plan, fitted, catalog)
+            ready, point = _loaded(timed, held, catalog)
         except KernelsUnavailable as problem:
             refused = problem
         except MissingFigure as problem:

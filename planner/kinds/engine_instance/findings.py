@@ -32,7 +32,7 @@ def findings(
     """All findings of a design, in the order they come to mind; the caller ranks them."""
     found: list[Finding] = []
     if not fitted.starts:
-        found.append(_does_not_start(plan, fitted, close=fits.bounds(plan, fitted).too_close))
+        found.append(_does_not_start(plan, fitted, ready, close=fits.bounds(plan, fitted).too_close))
         found += _alternatives(plan, catalog)
         found += _served_all_the_same(plan, fitted, ready)
     elif not request_fits(plan, fitted):
@@ -112,7 +112,7 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
     )
 
 
-def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
+def _does_not_start(plan: Plan, fitted: fits.Fit, ready: Operation | None, *, close: bool) -> Finding:
     change: dict[str, Any] | None = None
     suggestion = None
     claim = "most likely does not start" if close else "does not start"
@@ -122,6 +122,9 @@ def _does_not_start(plan: Plan, fitted: fits.Fit, *, close: bool) -> Finding:
     elif fitted.problem == "weights_do_not_fit" and plan.spec.memory_fraction is None and roomier(plan, fitted):
         change = {"memory_fraction": MOST_FRACTION}
         suggestion = f"Let the engine take {MOST_FRACTION:.0%} of the memory; little is left for anything else."
+    elif _has_copies(plan, ready):
+        change = remarks.copied(plan)
+        suggestion = "Data-parallel attention: a copy on each GPU."
     return Finding(
         code=fitted.problem,
         severity="error",
@@ -136,12 +139,20 @@ def _served_all_the_same(plan: Plan, fitted: fits.Fit, ready: Operation | None) 
     """Times of a replica that does not start as it is stated: what they hold for."""
     if ready is None:
         return
+    condition = _condition(plan, fitted)
+    if _has_copies(plan, ready):
+        condition = f"with data-parallel attention, a copy on each of the {ready.plan.layout.stage_gpus} GPUs"
     yield Finding(
         code="times_if_it_started",
         severity="info",
-        message=f"Latency, throughput and price are those it would have {_condition(plan, fitted)}.",
+        message=f"Latency, throughput and price are those it would have {condition}.",
         metric="tpot_mean_s",
     )
+
+
+def _has_copies(plan: Plan, ready: Operation | None) -> bool:
+    """Whether the replica is timed with copies of attention that it does not state."""
+    return ready is not None and ready.plan.layout != plan.layout
 
 
 def _condition(plan: Plan, fitted: fits.Fit) -> str:

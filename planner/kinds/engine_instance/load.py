@@ -170,6 +170,28 @@ def operation(
     )
 
 
+def with_copies(plan: Plan, fitted: fits.Fit) -> tuple[Plan, fits.Fit]:
+    """The replica as it is timed: as stated, or with a copy of attention on each GPU where ranks would split heads.
+
+    Tables write all GPUs of a system as tensor-parallel ranks; of an LLM with experts such ranks share the experts.
+    """
+    if fitted.problem != "tensor_parallel_splits_heads" or plan.llm.moe is None:
+        return plan, fitted
+    copies = plan.layout.stage_gpus
+    spec = plan.spec.model_copy(
+        update={
+            "gpus": plan.layout.gpus,
+            "tensor_parallel": 1,
+            "data_parallel_attention": copies,
+            "expert_parallel": None,
+            "context_parallel": None,
+        }
+    )
+    layout = replace(plan.layout, tensor_parallel=1, data_parallel=copies, expert_parallel=copies, context_parallel=1)
+    other = replace(plan, spec=spec, layout=layout, measured=None)
+    return other, fits.fit(other)
+
+
 def is_served(plan: Plan, fitted: fits.Fit) -> bool:
     """Whether times can be told: it starts and holds a request, or would with shorter ones or more memory."""
     tokens = request_tokens(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from planner.core.quantities import show
 from planner.core.result import Finding
@@ -13,6 +14,18 @@ from planner.kinds.engine_instance.plan import Plan
 from planner.kinds.engine_instance.spec_start_up import unmeasured
 
 _VERSION = re.compile(r"v?\d+\.\d+")
+
+
+def copied(plan: Plan) -> dict[str, Any]:
+    """The change that puts a copy of attention on each GPU."""
+    return {
+        "gpus": plan.layout.gpus,
+        "tensor_parallel": 1,
+        "data_parallel_attention": plan.layout.stage_gpus,
+        "expert_parallel": None,
+        "context_parallel": None,
+        **unmeasured(plan.spec),
+    }
 
 
 def placement(plan: Plan) -> Iterator[Finding]:
@@ -38,14 +51,7 @@ def placement(plan: Plan) -> Iterator[Finding]:
             ),
             metric="kv_bytes_per_token",
             suggestion="Data-parallel attention on all GPUs.",
-            change={
-                "gpus": layout.gpus,
-                "tensor_parallel": 1,
-                "data_parallel_attention": layout.stage_gpus,
-                "expert_parallel": None,
-                "context_parallel": None,
-                **unmeasured(plan.spec),
-            },
+            change=copied(plan),
         )
     if llm.moe is None and plan.spec.expert_parallel not in (None, 1):
         yield Finding(
