@@ -113,11 +113,11 @@ def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[
 
 def _inside_objectives(plan: Plan, ready: Operation) -> tuple[str, dict[str, Any] | None]:
     if plan.spec.rate_rps is not None:
-        rate = search.largest_rate_rps(ready, meets=lambda point: _meets(plan, point))
+        rate = search.largest_rate_rps(ready, below=plan.spec.rate_rps, meets=lambda point: _meets(plan, point))
         if not rate:
             return "No rate meets the objectives on this replica.", None
         return f"The objectives hold up to {show(rate, 'req/s')}.", {"rate_rps": rate, "concurrency": None}
-    most = search.largest_concurrency(ready, meets=lambda point: _meets(plan, point))
+    most = search.largest_concurrency(ready, below=plan.concurrency, meets=lambda point: _meets(plan, point))
     if most is None:
         return "Not even one request alone meets the objectives on this replica.", None
     return f"The objectives hold up to {show(most, 'requests')} at once.", {

@@ -14,7 +14,9 @@ from planner.kinds.engine_instance.load import Operation
 from planner.kinds.engine_instance.plan import Plan
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
-_STEPS = 24
+_STEPS = 12
+_WITHIN = 0.02
+"""Of a load that is searched for: how near to the limit it has to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +78,26 @@ def _runs(plan: Plan, gpu: Gpu) -> bool:
     return gpu.vendor == "NVIDIA" or (gpu.vendor == "AMD" and plan.spec.engine != "tensorrt_llm")
 
 
-def largest_concurrency(ready: Operation, *, meets: Callable[[serving.Point], bool]) -> int | None:
-    """The most requests at once that meet a condition, up to what runs at once; None when one alone does not."""
-    if not meets(ready.at(1.0)):
+def largest_concurrency(ready: Operation, *, below: float, meets: Callable[[serving.Point], bool]) -> int | None:
+    """The most requests at once that meet a condition, up to what runs at once; None when one alone does not.
+
+    ``below``: requests at once that do not meet it.
+    """
+    if below <= 1.0 or not meets(ready.at(1.0)):
         return None
-    low, high = 1, max(int(ready.capacity), 1)
-    if meets(ready.at(float(high))):
-        return high
-    for _ in range(_STEPS):
-        if high - low <= max(1, low // 100):
-            break
+    full = max(int(ready.capacity), 1)
+    low, high = 1, min(full, math.ceil(below))
+    if full < below and meets(ready.at(float(full))):
+        return full
+    while high - low > max(1, _WITHIN * low):
         middle = (low + high) // 2
         low, high = (middle, high) if meets(ready.at(float(middle))) else (low, middle)
     return low
 
 
-def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]) -> float | None:
+def largest_rate_rps(ready: Operation, *, below: float, meets: Callable[[serving.Point], bool]) -> float | None:
     """The highest arrival rate that meets a condition, as one would type it [1/s]; None when not even an idle
-    replica does.
+    replica does. ``below``: a rate that does not meet it.
     """
 
     def good(rate: float) -> bool:
@@ -102,8 +106,10 @@ def largest_rate_rps(ready: Operation, *, meets: Callable[[serving.Point], bool]
 
     if not good(0.0):
         return None
-    low, high = 0.0, ready.max_rate_rps
-    for _ in range(_STEPS // 2):
+    low, high = 0.0, min(below, ready.max_rate_rps)
+    for _ in range(_STEPS):
+        if high - low <= _WITHIN * low:
+            break
         middle = (low + high) / 2
         low, high = (middle, high) if good(middle) else (low, middle)
     return typed(low)
