@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from planner.formulas.neighbours import Kernel
 from tests.calibration import residuals
 from tests.calibration.design import Array, Design
-from tests.calibration.fit import Fitter
+from tests.calibration.fit import Fitter, group
 
 _FOLDS = 5
 SEED = 7
@@ -28,19 +28,14 @@ class Way:
     seen: bool
 
 
-def _replica(design: Design, index: int) -> tuple[object, ...]:
-    one = design.configurations[index]
-    return one.shape, one.gpu, one.engine
-
-
 def _sweep(design: Design, index: int) -> tuple[object, ...]:
     row, one = design.rows[index], design.configurations[index]
     return one.shape, one.gpu, one.engine, one.format, one.version, row.layout, one.input, one.output
 
 
 WAYS = (
-    Way("unseen", "LLM, GPU and engine never seen together", _replica, seen=False),
-    Way("unseen_on_gpu", "LLM and GPU never seen together", lambda d, i: _replica(d, i)[:2], seen=False),
+    Way("unseen", "LLM, GPU and engine never seen together", group, seen=False),
+    Way("unseen_on_gpu", "LLM and GPU never seen together", lambda d, i: group(d, i)[:2], seen=False),
     Way("seen", "sweep over concurrency left out, LLM, GPU and engine seen", _sweep, seen=True),
 )
 
@@ -96,7 +91,7 @@ def leave_out(
     design : measured rows
     way : what is left out together
     for_coefficients : rows that coefficients may be fitted on
-    kernels : likeness for TPOT and TTFT, found on all rows (fourteen rates each: a choice of form, not of rows)
+    kernels : likeness for TPOT and TTFT, found on all rows: 31 numbers each, a choice of form they had a part in
     distances : of the rows from each other
     seed : of the folds
     only : predict the rows of this fold alone; the others stay 0

@@ -122,15 +122,11 @@ def _row(row: Mapping[str, str], *, catalog: Catalog) -> MeasuredRow:
 
 
 def _llm(name: str, *, catalog: Catalog) -> tuple[str, Llm | None]:
-    """The catalog's LLM; a vendor's requantised copy (``nvidia/X-FP8``) is the LLM it copies."""
-    plain = re.sub(r"^nvidia/(.*)-(?:NVFP4|FP8|FP4)$", r"\1", name)
-    for candidate in (name, plain, plain.split("/")[-1]):
-        try:
-            found = catalog.llm(candidate)
-        except UnknownEntry:
-            continue
-        return found.slug, found
-    return name, None
+    try:
+        found = catalog.llm(name)
+    except UnknownEntry:
+        return name, None
+    return found.slug, found
 
 
 def _gpu(name: str, *, catalog: Catalog) -> tuple[str, object | None]:

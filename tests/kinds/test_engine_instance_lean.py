@@ -228,6 +228,13 @@ def test_an_fp8_cache_is_assumed_where_it_decides_and_said() -> None:
     told = finding(left_out, "cache_width_assumed")
     assert told is not None
     assert told.change == {"kv_dtype": "fp8"}
+    assert told.severity == "warning"
+    calm = answer(**{**spec, "concurrency": 4})
+    quiet = finding(calm, "cache_width_assumed")
+    assert quiet is not None
+    assert quiet.severity == "info"
+    stated = answer(**{**spec, "concurrency": 4, "kv_dtype": "fp8"})
+    assert value(calm, "tpot_mean_s") == pytest.approx(value(stated, "tpot_mean_s"))
     assert finding(left_out, "requests_wait_for_a_place") is None
     assert finding(eight, "cache_width_assumed") is finding(sixteen, "cache_width_assumed") is None
     # The same places as with the cache it assumes; a stated 16-bit cache holds half of them, and requests wait.

@@ -214,21 +214,24 @@ def evidence(plan: Plan, catalog: Catalog, found: Trust, point: serving.Point | 
 
 
 def width_of_cache(plan: Plan, fitted: fits.Fit, ready: load.Operation | None) -> Iterator[Finding]:
-    """Times that take an FP8 cache where the spec leaves its width out: said where it makes requests wait or not."""
-    if ready is None or plan.spec.kv_dtype is not None or plan.spec.rate_rps is not None:
+    """Times that take an FP8 cache where the spec leaves its width out: a warning where requests would wait without."""
+    if ready is None or load.as_served(plan) is plan:
         return
-    stated = fits.capacity(plan, fitted.tight.pool)
-    if stated >= plan.concurrency or ready.capacity <= stated:
-        return
+    places = fits.capacity(plan, fitted.tight.pool)
+    waits = plan.spec.rate_rps is None and places < min(plan.concurrency, ready.capacity)
     yield Finding(
         code="cache_width_assumed",
-        severity="warning",
-        message=(
-            f"Times assume an FP8 cache, as quantised LLMs are mostly served: {show(ready.capacity, 'requests')} run "
-            f"at once. In {plan.kv_dtype.upper()}, which the memory figures show, {show(max(stated, 0.0), 'requests')} "
-            f"would, and of {show(plan.concurrency)} in the system the others would wait."
+        severity="warning" if waits else "info",
+        message=f"Times assume an FP8 cache, as quantised LLMs are mostly served; memory figures are those of "
+        f"{plan.kv_dtype.upper()}."
+        + (
+            f" {show(ready.capacity, 'requests')} run at once; in {plan.kv_dtype.upper()} "
+            f"{show(max(places, 0.0), 'requests')} would, and of {show(plan.concurrency)} in the system the others "
+            "would wait."
+            if waits
+            else ""
         ),
-        metric="ttft_mean_s",
+        metric="ttft_mean_s" if waits else "tpot_mean_s",
         suggestion="State the width of the cache.",
         change={"kv_dtype": "fp8"},
     )
