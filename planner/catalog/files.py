@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +18,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from planner.catalog import kernels, names, pricing, tables
+from planner.catalog import kernels, names, pricing, shipped_traces, tables
 from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
-from planner.catalog.schema import TABLES
+from planner.catalog.schema import TABLES, WorkloadContent
 from planner.core import llm_names
 from planner.core.catalog import Engine, Gpu, Link, Llm, Price, Table, UnknownEntry
 from planner.core.latency import KernelTimes, Ranks
+from planner.core.simulation import Workload
 
 DATA = Path(__file__).resolve().parent / "data"
 CALIBRATIONS = "calibrations"
@@ -143,6 +145,8 @@ class FileCatalog:
         self.folder = folder
         self._calibrations = calibrations
         self._measured = measured or {}
+        self._find_trace: Callable[[str], Workload] = self._shipped_trace
+        self._own_traces: tuple[str, ...] = ()
         self._tables: dict[str, dict[str, Record]] = {table: {} for table in TABLES}
         self._index: dict[str, dict[str, str]] = {table: {} for table in TABLES}
         for record in records:
@@ -160,14 +164,22 @@ class FileCatalog:
             [*mine, *records], calibrations=self._calibrations, measured=self._measured, folder=self.folder
         )
 
+    def with_traces(self, find: Callable[[str], Workload], *, own: Sequence[str]) -> FileCatalog:
+        """This catalog with the traces that ``find`` knows; ``own`` names those it has beyond the shipped ones."""
+        seen = copy.copy(self)
+        vars(seen).update(_find_trace=find, _own_traces=tuple(sorted(own)))
+        vars(seen).pop("digest", None)
+        return seen
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the content, whatever the order or the layout of the files, and the package of measured kernels.
 
-        What was answered without the package is not the answer with it.
+        What was answered without the package is not the answer with it, nor one with other traces.
         """
         tables = {table: {slug: row.payload for slug, row in rows.items()} for table, rows in self._tables.items()}
-        parts = [tables, self._calibrations, *([self.kernel_package] if self.kernel_package else [])]
+        parts: list[Any] = [tables, self._calibrations, *([self.kernel_package] if self.kernel_package else [])]
+        parts += [self._own_traces] if self._own_traces else []
         content = json.dumps(parts, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -270,6 +282,17 @@ class FileCatalog:
             index = {names.key(known): known for known in self._measured}
             raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
         return self._measured[name]
+
+    def workload(self, name: str) -> Workload:
+        """The requests of a trace, the same object at every call; raises `UnknownEntry`, for a profile too."""
+        return self._find_trace(name)
+
+    def _shipped_trace(self, name: str) -> Workload:
+        content = self.record("workloads", name).content
+        if not isinstance(content, WorkloadContent) or content.form != "trace":
+            raise UnknownEntry(table="workloads", slug=name)
+        path = self.folder / "workloads" / str(content.file)
+        return shipped_traces.requests(path, sha256=str(content.sha256), name=content.name, source=content.source)
 
     @property
     def kernel_package(self) -> str | None:

@@ -10,17 +10,16 @@ from typing import Any
 
 from django.db import transaction
 
+from planner.catalog import shipped_traces
 from planner.catalog.columns import pack
 from planner.catalog.facts import FACTS_VERSION, trace_facts
 from planner.catalog.files import CatalogFileError, FileCatalog, Record
-from planner.catalog.importers.traces import read_trace
 from planner.catalog.models import Entry, Workload
 from planner.catalog.schema import WorkloadContent
 
 LISTED = ("gpus", "llms", "links", "engines", "prices")
 _ENTRY_FIELDS = ("name", "group", "payload", "search")
 _WORKLOAD_FIELDS = ("name", "form", "description", "source", "licence", "facts")
-_LARGEST_BYTES, _MOST_ROWS = 2**28, 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,8 @@ def _read(content: WorkloadContent, *, catalog: FileCatalog) -> tuple[dict[str, 
     if content.facts:
         return {name: figure.value for name, figure in content.facts}, None
     path = catalog.folder / "workloads" / str(content.file)
-    data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != content.sha256:
-        raise CatalogFileError(f"workloads/{content.slug}.toml", [("sha256", f"does not match {content.file}")])
-    trace = read_trace(data, max_bytes=_LARGEST_BYTES, max_unpacked_bytes=_LARGEST_BYTES, max_rows=_MOST_ROWS)
+    try:
+        trace = shipped_traces.read(path, sha256=str(content.sha256))
+    except shipped_traces.ChangedTraceError as problem:
+        raise CatalogFileError(f"workloads/{content.slug}.toml", [("sha256", str(problem))]) from None
     return trace_facts(trace), pack(trace)

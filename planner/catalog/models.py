@@ -32,7 +32,7 @@ class Entry(models.Model):
 
 class Workload(models.Model):
     """Requests to plan for: a ``profile`` (mean rate, lengths, hit rate in ``facts``) or a ``trace`` (``columns``: an
-    npz of arrival_s, input_tokens, output_tokens and optionally cached_tokens). Never holds prompt text.
+    npz, see `columns`). Never holds prompt text.
     A null team means it ships with the project.
     """
 

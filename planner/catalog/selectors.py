@@ -6,10 +6,11 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import structlog
+from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
 
 from planner.accounts.models import Team
@@ -91,18 +92,43 @@ def catalog(team: Team | None = None) -> FileCatalog:
 
 
 def forget(team: Team) -> None:
-    """Look at the team's entries again on the next call."""
+    """Look at the team's entries and traces again on the next call.
+
+    And once more when the change is committed: another thread may have looked in between.
+    """
     _snapshots.pop(team.pk, None)
+    transaction.on_commit(lambda: _snapshots.pop(team.pk, None))
 
 
 def _version(team: Team) -> tuple[Any, ...]:
     found = scoped(Entry.objects.all(), team).aggregate(changed=Max("updated_at"), count=Count("pk"))
-    return found["changed"], found["count"]
+    return found["changed"], found["count"], _own_traces(team)
+
+
+def _own_traces(team: Team) -> tuple[str, ...]:
+    """The team's traces as they are now: one replaced under the same name has another id."""
+    rows = scoped(Workload.objects.filter(form=Workload.Form.TRACE), team).order_by("slug")
+    return tuple(f"{slug} {pk}" for slug, pk in rows.values_list("slug", "pk"))
 
 
 def _built(team: Team) -> FileCatalog:
     records = [record for row in scoped(Entry.objects.all(), team) if (record := _record(row))]
-    return shipped().with_records(records) if records else shipped()
+    seen = shipped().with_records(records) if records else shipped()
+    traces = _own_traces(team)
+    return seen.with_traces(partial(_own_or_shipped_trace, team), own=traces) if traces else seen
+
+
+def _own_or_shipped_trace(team: Team, name: str) -> Columns:
+    """The requests of a team's own trace of this slug, else of the shipped one; raises `UnknownEntry`."""
+    own = scoped(Workload.objects.filter(form=Workload.Form.TRACE, slug=name), team) if name.isprintable() else None
+    found = own.values_list("pk", flat=True).first() if own is not None else None
+    return shipped().workload(name) if found is None else _requests(found)
+
+
+@lru_cache(maxsize=16)
+def _requests(pk: uuid.UUID) -> Columns:
+    """The requests of a stored trace, which never change under one id."""
+    return workload_columns(Workload.objects.get(pk=pk))
 
 
 def _record(row: Entry) -> Record | None:
@@ -178,15 +204,7 @@ def workload_columns(row: Workload) -> Columns:
     """The requests of a trace; raises ValueError for a profile, which has none."""
     if row.columns is None:
         raise ValueError(f"the workload {row.slug} is a profile: it has no requests")
-    columns = unpack(bytes(row.columns))
-    return Columns(
-        name=row.name,
-        arrival_s=columns["arrival_s"],
-        input_tokens=columns["input_tokens"],
-        output_tokens=columns["output_tokens"],
-        cached_tokens=columns.get("cached_tokens"),
-        source=row.source,
-    )
+    return unpack(bytes(row.columns), name=row.name, source=row.source)
 
 
 def workload_profile(row: Workload) -> dict[str, float]:

@@ -162,7 +162,7 @@ def entry_delete(*, entry: Entry, team: Team, user_id: int | None = None) -> Non
         if entry.table == "gpus":
             _team_price(team, user_id=user_id, gpu=entry.slug, price=None)
         audit(team, user_id, action="delete", subject=entry.table, subject_id=entry.slug, summary=entry.name)
-    _forget(team)
+    selectors.forget(team)
 
 
 def _entry_save(*, team: Team, user_id: int | None, table: str, payload: dict[str, Any], strip: str) -> Entry:
@@ -173,14 +173,8 @@ def _entry_save(*, team: Team, user_id: int | None, table: str, payload: dict[st
     with transaction.atomic():
         entry, _ = Entry.objects.update_or_create(table=table, slug=content.slug, team=team, defaults=values)
         audit(team, user_id, action="save", subject=table, subject_id=content.slug, summary=content.title)
-    _forget(team)
-    return entry
-
-
-def _forget(team: Team) -> None:
-    """Look again at once here, and again when the change is committed: another thread may have looked in between."""
     selectors.forget(team)
-    transaction.on_commit(lambda: selectors.forget(team))
+    return entry
 
 
 def _checked(table: str, payload: dict[str, Any], *, strip: str) -> Record:

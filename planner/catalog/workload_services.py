@@ -86,6 +86,7 @@ def _workload_create(*, team: Team, user_id: int | None, name: str, fields: Mapp
                 slug = names.free_slug(wanted, taken)
                 row = Workload.objects.create(team=team, name=name, slug=slug, **fields)
                 audit(team, user_id, action="create", subject="workload", subject_id=slug, summary=name)
+                selectors.forget(team)
                 return row
         except IntegrityError:
             continue
@@ -103,3 +104,4 @@ def workload_delete(*, workload: Workload, team: Team, user_id: int | None = Non
         if not deleted:
             raise UnknownEntry(table="workloads", slug=workload.slug)
         audit(team, user_id, action="delete", subject="workload", subject_id=workload.slug, summary=workload.name)
+        selectors.forget(team)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from planner.core.latency import KernelTimes, Ranks
 from planner.core.llm import CompressedKv, Indexer, LinearAttention, Llm, Mla, Moe, SlidingWindow
+
+if TYPE_CHECKING:
+    from planner.core.simulation import Workload
 
 __all__ = [
     "Catalog",
@@ -166,6 +169,10 @@ class Catalog(Protocol):
     @property
     def kernel_package(self) -> str | None:
         """The installed package of measured kernels with its version; None: there is none."""
+        ...
+
+    def workload(self, name: str) -> Workload:
+        """The requests of a trace; the same object at every call. Raises `UnknownEntry` for a profile too."""
         ...
 
     def kernel_times(

@@ -16,12 +16,30 @@ if TYPE_CHECKING:
     from planner.core.chart import Chart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The prompts of a trace as chains of blocks: equal numbers are equal blocks behind equal prefixes.
+
+    ``ids`` of all requests one after the other, numbered from 0 as they first occur; those of request i stand at
+    ``offsets[i]`` to ``offsets[i + 1]``. A block has ``tokens`` tokens; the last of a prompt may hold fewer.
+    """
+
+    ids: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    tokens: int
+
+    @property
+    def distinct(self) -> int:
+        return int(self.ids.max()) + 1 if len(self.ids) else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Workload:
     """Requests of a trace: sorted arrivals [s, from 0], input and output lengths [tokens].
 
-    ``cached_tokens`` is the prefix found in a cache, per request, where the trace tells (else None: the spec's
-    hit rate applies). All arrays have the same length.
+    ``cached_tokens`` is the prefix found in a cache without limit, per request, where the trace tells (else None: the
+    spec's hit rate applies), and ``blocks`` what the prompts share. All arrays have the same length. Compared by
+    identity, so that what follows from a trace can be kept beside it.
     """
 
     name: str
@@ -29,6 +47,7 @@ class Workload:
     input_tokens: NDArray[np.int64]
     output_tokens: NDArray[np.int64]
     cached_tokens: NDArray[np.int64] | None = None
+    blocks: Blocks | None = None
     source: str = ""
 
     @property

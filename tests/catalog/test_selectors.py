@@ -84,7 +84,7 @@ def test_an_unchanged_catalog_is_the_same_object_and_asks_once_a_second(
         assert selectors.catalog(team) is first
         assert selectors.catalog() is selectors.catalog()
     now[0] += 1.1
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # its entries and its traces
         assert selectors.catalog(team) is first
 
 
@@ -152,6 +152,26 @@ def test_listing_workloads_leaves_the_columns_in_the_database(loaded, team, djan
         names = [row.name for row in selectors.workloads(team)]
     assert names == sorted(names)
     assert "Mooncake, conversation" in names
+
+
+HASHED = (
+    '{"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [7, 8]}\n'
+    '{"timestamp": 9, "input_length": 1024, "output_length": 5, "hash_ids": [7, 9]}\n'
+)
+
+
+def test_estimates_read_a_teams_trace_and_its_digest_tells(loaded, team, strangers):
+    before = selectors.catalog(team).digest
+    row = services.workload_import(team=team, name="Ours", data=HASHED.encode())
+    mine = selectors.catalog(team)
+    assert mine.digest != before
+    assert mine.workload(row.slug).blocks.ids.tolist() == [0, 1, 0, 2]
+    assert mine.workload(row.slug) is mine.workload(row.slug)
+    assert mine.workload("mooncake-conversation") is selectors.shipped().workload("mooncake-conversation")
+    with pytest.raises(UnknownEntry):
+        selectors.catalog(strangers).workload(row.slug)
+    services.workload_delete(workload=row, team=team)
+    assert selectors.catalog(team).digest == before
 
 
 def test_a_profile_and_a_trace_fill_the_same_fields(loaded):

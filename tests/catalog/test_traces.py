@@ -78,7 +78,10 @@ def test_mooncake_lines_are_read_with_the_prefix_found_in_an_endless_cache():
     assert trace.arrival_s.tolist() == [0, 2, 3, 4]
     # 2 blocks of 512; both blocks, but one token is computed; block 1 behind an unknown block does not count.
     assert trace.cached_tokens.tolist() == [0, 1024, 1023, 0]
-    assert trace.notices["block_tokens"] == 512
+    assert (trace.notices["block_tokens"], trace.notices["distinct_blocks"]) == (512, 5)
+    # Numbered as they first occur.
+    assert trace.blocks.ids.tolist() == [0, 1, 2, 0, 1, 3, 0, 1, 4, 1]
+    assert trace.blocks.offsets.tolist() == [0, 3, 6, 8, 10]
 
 
 def test_the_block_size_follows_from_the_number_of_hashes():

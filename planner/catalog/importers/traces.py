@@ -1,6 +1,7 @@
 """Reads a request trace into columns: arrivals, lengths and, where the file tells, the prefix found in a cache.
 
-Only times, lengths and block hashes are looked at, and hashes are not kept: prompt text in other columns is never read.
+Only times, lengths and block hashes are looked at, and of hashes only which are equal is kept: prompt text in other
+columns is never read.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.catalog.importers import ImportProblem, excerpt
-from planner.catalog.importers.prefix_blocks import cached_by_prefix
+from planner.catalog.importers.prefix_blocks import numbered
 from planner.catalog.importers.trace_file import Columns, rows_of, text_of
+from planner.core.simulation import Blocks
 
 LONGEST_TOKENS = 100_000_000
 LONGEST_S = 1e13
@@ -32,6 +34,7 @@ class Trace:
     output_tokens: NDArray[np.int64]
     cached_tokens: NDArray[np.int64] | None
     notices: dict[str, Any]
+    blocks: Blocks | None = None
 
 
 @dataclass(slots=True)
@@ -145,6 +148,7 @@ def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
     order = np.argsort(arrivals, kind="stable")
     inputs = np.asarray(rows.inputs, dtype=np.int64)[order]
     cached: NDArray[np.int64] | None = None
+    blocks: Blocks | None = None
     notices: dict[str, Any] = {
         "rows": count,
         "zero_input_rows": rows.zero_input,
@@ -153,9 +157,9 @@ def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
         "ignored_columns": list(columns.ignored),
     }
     if rows.hashes:
-        blocks = [rows.hashes[index] for index in order]
-        lines = [rows.lines[index] for index in order]
-        cached, notices["block_tokens"] = cached_by_prefix(blocks, input_tokens=inputs, lines=lines)
+        hashes = [rows.hashes[index] for index in order]
+        blocks, cached = numbered(hashes, input_tokens=inputs, lines=[rows.lines[index] for index in order])
+        notices |= {"block_tokens": blocks.tokens, "block_lookups": len(blocks.ids), "distinct_blocks": blocks.distinct}
     elif "cached_tokens" in columns.names:
         cached = np.asarray(rows.cached, dtype=np.int64)[order]
     arrivals = arrivals[order]
@@ -165,4 +169,5 @@ def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
         output_tokens=np.asarray(rows.outputs, dtype=np.int64)[order],
         cached_tokens=cached,
         notices=notices,
+        blocks=blocks,
     )
