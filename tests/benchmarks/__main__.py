@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from sims.engine import kernel
-from tests.benchmarks import estimates, serving
+from tests.benchmarks import estimates, pool, serving
 from tests.benchmarks.measure import Benchmark, interleaved
 
 OUT = Path(__file__).resolve().parents[2] / "build" / "benchmarks.json"
 RATES = (
     Benchmark("llm_serving reference hour", serving.reference_hour, "requests/CPU-s", must=1.0, aim=2.2),
     Benchmark("aggregated serving, 200 replicas", serving.replicas, "requests/CPU-s", must=0.6, aim=1.2),
+    Benchmark("kv_pool exact replay", pool.replay_trace, "look-ups/CPU-s", must=20.0, aim=30.0),
+    Benchmark("kv_pool all sizes at once", pool.all_sizes, "look-ups/CPU-s", must=6.0, aim=10.0),
+    Benchmark("kv_pool replay, 10 M look-ups", pool.replay_long, "look-ups/CPU-s", must=20.0, aim=30.0),
+    Benchmark("kv_pool all sizes, 10 M look-ups", pool.all_sizes_long, "look-ups/CPU-s", must=6.0, aim=10.0),
 )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import sims.systems.llm_serving  # noqa: F401 - registers its kernels
+import sims.systems.kv_pool
+import sims.systems.llm_serving  # noqa: F401 - both register their kernels
 from sims.engine import kernel
 
 

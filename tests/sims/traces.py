@@ -1,0 +1,35 @@
+"""Block hashes of the shipped traces, read from their files by a few lines that know nothing of the catalog."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "planner" / "catalog" / "data" / "workloads"
+
+
+@functools.cache
+def requests_of(name: str) -> tuple[tuple[int, ...], ...]:
+    """The blocks of each request of a Mooncake trace (512 tokens a block)."""
+    path = FOLDER / f"mooncake-{name}.csv.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not shipped")
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if "hash_ids" not in (rows.fieldnames or ()):
+            pytest.skip(f"{path.name} carries no block hashes")
+        return tuple(tuple(json.loads(row["hash_ids"])) for row in rows)
+
+
+@functools.cache
+def stream_of(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """All blocks of a trace in one row, and where each request begins."""
+    requests = requests_of(name)
+    offsets = np.concatenate([[0], np.cumsum([len(blocks) for blocks in requests])])
+    return np.array([block for blocks in requests for block in blocks]), offsets
