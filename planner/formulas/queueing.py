@@ -35,13 +35,13 @@ def utilisation(offered: float, *, servers: float) -> float:
     return offered / servers
 
 
-def erlang_b(offered: float, *, servers: int) -> float:
+def erlang_b(offered: float, *, servers: float) -> float:
     """Probability that all servers of a loss system are busy.
 
     Parameters
     ----------
     offered : [erlang]
-    servers : [1]
+    servers : need not be whole [1]
 
     Returns
     -------
