@@ -12,6 +12,8 @@ from typing import TypeGuard
 from planner.charts.scale import Scale, in_unit, outward, spread, title_of, unit_of
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace, Value
 
+ON_A_PLANE = ("line", "step", "scatter", "cdf")
+"""Forms over two numeric axes."""
 Point = tuple[float, float]
 Range = tuple[float, float]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.charts import plotly_heat
 from planner.charts.ledger import ledger_of
-from planner.charts.plane import Curve, Plane, plane_of
+from planner.charts.plane import ON_A_PLANE, Curve, Plane, plane_of
 from planner.charts.plotly_bars import figure_of
 from planner.charts.plotly_parts import LEGEND_ROW_PX, axis_range, place_on, plain, upright
 from planner.charts.scale import Scale, tick_texts
@@ -32,9 +33,9 @@ def figure(chart: Chart, *, plane: Plane | None = None) -> dict[str, Any]:
 
     ``plane`` is the chart's `plane_of` where the caller has it.
     """
-    if chart.form in ("bars", "stacked"):
-        return figure_of(ledger_of(chart))
-    return _of_plane(chart, plane or plane_of(chart))
+    if chart.form in ON_A_PLANE:
+        return _of_plane(chart, plane or plane_of(chart))
+    return plotly_heat.figure_of(chart) if chart.form == "heat" else figure_of(ledger_of(chart))
 
 
 def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:

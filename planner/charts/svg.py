@@ -5,9 +5,9 @@ Nothing here writes a ``style`` attribute, a script or an id, and every text is 
 
 from __future__ import annotations
 
-from planner.charts.drawing import bars, cards, flow, lines, strip
+from planner.charts.drawing import bars, cards, flow, heat, lines, strip
 from planner.charts.drawing.canvas import Canvas
-from planner.charts.plane import Plane
+from planner.charts.plane import ON_A_PLANE, Plane
 from planner.core.chart import Chart
 from planner.core.diagram import Diagram
 from planner.core.result import Metric
@@ -23,8 +23,10 @@ def draw(chart: Chart, *, width: float = WIDE, plane: Plane | None = None) -> st
 
     ``plane`` is the chart's `plane_of` where the caller has it.
     """
-    lying = chart.form in ("bars", "stacked")
-    canvas = bars.draw(chart, width=width) if lying else lines.draw(chart, width=width, plane=plane)
+    if chart.form in ON_A_PLANE:
+        canvas = lines.draw(chart, width=width, plane=plane)
+    else:
+        canvas = heat.draw(chart, width=width) if chart.form == "heat" else bars.draw(chart, width=width)
     return canvas.svg(label=chart.summary or chart.title, kind="narrow" if width < _NARROW_BELOW else "wide")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf"]
+Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf", "heat"]
 Value = float | str | None
 
 
@@ -36,6 +36,9 @@ class Trace:
     Bars whose ``y`` is all None run from ``low`` to ``high`` (a tornado; the chart's first mark is the answer, its x
     the figure). Bars of categories that no two traces share only take their trace's colour. A ``scatter`` draws
     points, and its neutral trace (order -1) as the stepped line of the front.
+
+    In a ``heat`` map each trace is a row, ``x`` are its columns and ``y`` the figures that colour its cells; the y axis
+    says what they are.
 
     ``labels`` name the points, one each, for who points at them. A ``guide`` is a straight line, with its band, to
     read the points by: it is no data, so neither legend nor table holds it.

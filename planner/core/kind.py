@@ -73,7 +73,7 @@ def choice(
 def catalog_entry(
     default: Any, *, label: str, group: str, table: str, help: str = "", empty: str = "", advanced: bool = False
 ) -> Any:
-    """A slug of a catalog table: gpus, llms, engines, links, prices or workloads."""
+    """A slug of a catalog table: gpus, llms, engines, links, prices or workloads (of these the traces)."""
     extra = {"catalog": table, "empty": empty, "advanced": advanced or None}
     return _field(default, label=label, group=group, help=help, extra=extra)
 

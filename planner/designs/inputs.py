@@ -13,7 +13,7 @@ from planner.core.compare import Input
 from planner.core.kind import DesignKind, Spec
 from planner.designs.serial import plain
 
-_LOOKUP = {"gpus": "gpu", "llms": "llm", "engines": "engine", "links": "link"}
+_LOOKUP = {"gpus": "gpu", "llms": "llm", "engines": "engine", "links": "link", "workloads": "workload"}
 
 
 def inputs(kind: DesignKind, *, spec: Spec, catalog: Catalog) -> dict[str, Input]:

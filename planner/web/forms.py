@@ -218,7 +218,7 @@ def _with_choices(control: Field, *, catalog: Catalog, team: Team | None) -> Fie
 
 def _entries(table: str, *, catalog: Catalog, team: Team | None) -> list[tuple[str, str]]:
     if table == "workloads":
-        return [(row.slug, row.name) for row in catalogs.workloads(team)]
+        return [(row.slug, row.name) for row in catalogs.workloads(team) if row.form == row.Form.TRACE]
     if table not in _TABLES:
         return []
     rows = getattr(catalog, table)()

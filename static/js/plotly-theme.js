@@ -41,6 +41,7 @@
     if (trace.series === undefined) return trace;
     const { series, band, idle, front, hollow, mark, segment, ...rest } = trace;
     const color = series < 0 ? c.axis : c.series[series % 6];
+    if (rest.type === "heatmap") return { ...rest, colorscale: [[0, faded(color, 0.04)], [1, color]], xgap: 1, ygap: 1 };
     if (band) return { ...rest, fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faded(color, 0.16) };
     if (front) return { ...rest, line: { color: c.ink, width: 1.5, ...rest.line } };
     const whisker = rest.error_x ? { error_x: { ...rest.error_x, color: c.muted, thickness: 1.5, width: 4 } } : {};

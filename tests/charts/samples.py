@@ -191,7 +191,21 @@ CLOUD = Chart(
     summary="93 rows lie about the line of equality.",
 )
 
-EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD)
+HEAT = Chart(
+    name="skew",
+    title="Which instances are hot?",
+    subtitle="Requests of an instance over the mean.",
+    form="heat",
+    x=Axis("simulated time", "s"),
+    y=Axis("load over the mean", "×"),
+    traces=tuple(
+        Trace(name, [10.0 * step for step in range(30)], [1 + rise * math.sin(step / 5) ** 2 for step in range(30)])
+        for name, rise in (("random", 0.1), ("prefix-aware", 2.0))
+    ),
+    summary="Prefix-aware routing loads the hottest instance three times as much as the mean; random 1.1 times.",
+)
+
+EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD, HEAT)
 
 DIAGRAM = Diagram(
     title="DeepSeek-V3 at 500 req/s",

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(settings.BASE_DIR)
 SHEETS = ("tokens", "base", "layout", "components")
-CHARTS = (samples.LINE, samples.CDF, samples.SCATTER, samples.BARS, samples.STACKED)
+CHARTS = (samples.LINE, samples.CDF, samples.SCATTER, samples.BARS, samples.STACKED, samples.HEAT)
 PAGE = """{% load charts static %}<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Charts</title>
 <link rel="icon" href="data:,">
 {% for sheet in sheets %}<link rel="stylesheet" href="/static/css/{{ sheet }}.css">{% endfor %}
@@ -80,7 +80,7 @@ def opened(chromium: Any, address: str) -> Iterator[Any]:
         context.close()
 
 
-def drawn(page: Any, count: int = 4) -> None:
+def drawn(page: Any, count: int = 5) -> None:
     """Wait until Plotly stands in for the SVG of that many charts."""
     from playwright.sync_api import expect
 
@@ -137,7 +137,7 @@ def test_nothing_moves_when_plotly_takes_over(opened: Any) -> None:
 
 def test_without_javascript_every_chart_is_there(opened: Any) -> None:
     page = opened(java_script_enabled=False)
-    assert page.locator("figure > svg.wide:visible").count() == 7
+    assert page.locator("figure > svg.wide:visible").count() == 8
     assert page.locator("[data-plot]:visible").count() == 0
     page.locator("summary").first.click()
     assert page.locator("table").first.is_visible()
@@ -145,7 +145,7 @@ def test_without_javascript_every_chart_is_there(opened: Any) -> None:
 
 def test_on_a_phone_charts_are_redrawn_narrow_and_nothing_runs_over(opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 6000})
-    drawn(page, 3)
+    drawn(page, 4)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("figure:not(:has(.main-svg)) > svg.narrow:visible").count() == 4
     assert page.said == []

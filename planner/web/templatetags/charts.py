@@ -12,7 +12,7 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from planner.charts import codec, plotly, svg, table
-from planner.charts.plane import plane_of
+from planner.charts.plane import ON_A_PLANE, plane_of
 from planner.core.chart import Chart
 from planner.core.diagram import Diagram
 
@@ -39,7 +39,7 @@ def figure_of(chart: Chart | Mapping[str, Any], width: int = 0, key: str | int =
     found = chart if isinstance(chart, Chart) else codec.chart_from_dict(chart)
     name = "-".join(part for part in ("plot", str(key), found.name) if part)
     twin = table.cells(found, at_most=MOST_ROWS)
-    plane = None if found.form in ("bars", "stacked") else plane_of(found)
+    plane = plane_of(found) if found.form in ON_A_PLANE else None
     return {
         "chart": found,
         "id": name,
