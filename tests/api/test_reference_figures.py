@@ -23,6 +23,15 @@ LLM_SERVING = {
     "cost_usd_per_h": 1088,
 }
 """Exact figures of the reference design; the two the specification rounds are below."""
+GATEWAY = {
+    "blocks_per_request": 64,
+    "lookups_per_s_per_instance_probing": 64_000_000,
+    "lookups_per_s_prefix_tree": 320_000,
+    "index_nodes": 6_250_000,
+    "index_bytes": 400_000_000,
+    "requests_lost_before_ejection": 75,
+}
+"""The same of a cache-aware gateway."""
 ROUNDED = {"decode_gpus_needed": (216.216, 0.0005), "cost_usd_per_m_output_tokens": (0.7556, 0.00005)}
 
 
@@ -44,6 +53,12 @@ def test_a_rounded_reference_figure_comes_out(
 ) -> None:
     value, half_digit = expected
     assert reference["metrics"][name]["value"] == pytest.approx(value, abs=half_digit)
+
+
+@pytest.mark.parametrize(("name", "value"), GATEWAY.items())
+def test_a_reference_figure_of_the_gateway_comes_out_exactly(alice: Caller, name: str, value: float) -> None:
+    answer = strict(alice.post(URL, {"kind": "gateway", "spec": {}}))
+    assert answer["metrics"][name]["value"] == value
 
 
 def test_the_inputs_are_those_of_the_reference(reference: dict[str, Any]) -> None:

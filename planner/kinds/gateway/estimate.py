@@ -1,0 +1,59 @@
+"""The answer of a design: one sentence, figures, findings and series."""
+
+from __future__ import annotations
+
+from planner.core.catalog import Catalog
+from planner.core.quantities import show
+from planner.core.result import Answer, LazySeries, Result
+from planner.kinds.gateway.figures import metrics
+from planner.kinds.gateway.findings import findings
+from planner.kinds.gateway.plan import Plan, plan
+from planner.kinds.gateway.series import all_series
+from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.words import counted, percent
+
+FACTS = (
+    "cost_usd_per_h",
+    "survivor_utilisation",
+    "streams",
+    "index_bytes",
+    "requests_lost_before_ejection",
+)
+
+
+def estimate(spec: GatewaySpec, catalog: Catalog) -> Result:
+    """Size the gateway for its peak, compare the policies, and say what binds and what breaks."""
+    return answer(plan(spec), catalog=catalog)
+
+
+def answer(made: Plan, *, catalog: Catalog) -> Result:
+    """A worked design as the surfaces take it."""
+    spec = made.spec
+    return Result(
+        metrics=metrics(made),
+        answer=Answer(
+            metric="gateway_replicas",
+            sentence=_sentence(made),
+            note=f"at the {spec.peak_rps:,g} req/s peak over {counted(spec.instances, 'instance')}",
+            facts=FACTS,
+        ),
+        findings=findings(made),
+        series=LazySeries(lambda: all_series(made)),
+        provenance={
+            "catalog_digest": catalog.digest,
+            "catalog_as_of": catalog.as_of,
+            "spec_version": spec.version,
+        },
+    )
+
+
+def _sentence(made: Plan) -> str:
+    spec, sized = made.spec, made.sizing
+    if spec.peak_rps <= 0:
+        return "**No load**: nothing is routed."
+    replicas = f"**{counted(sized.replicas, 'gateway replica')}**"
+    carry = "carries" if sized.replicas == 1 else "carry"
+    return (
+        f"{replicas} {carry} {show(spec.peak_rps, 'req/s')} and {show(made.load.streams, 'streams')}; "
+        f"{sized.binding.name} bind first, {percent(sized.binding.share(sized.replicas))} full."
+    )
