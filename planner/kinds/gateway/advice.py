@@ -25,7 +25,7 @@ def questions(spec: GatewaySpec, result: Result) -> Sequence[Question]:
             "How long does a stream stay open?",
             _state(spec, "output_tokens", "tpot_s", "ttft_s"),
             show(spec.ttft_s + spec.output_tokens * spec.tpot_s, "s"),
-            f"Open streams, {show(result.value('streams'), 'streams')}, and with them files and memory of each replica.",
+            f"Open streams, {show(result.value('streams'), 'streams')}, and with them files and memory.",
             "output_tokens",
         ),
     )
