@@ -7,7 +7,7 @@ many prefixes have it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,8 @@ _POINTS = 1024
 _LATTICE = 8
 """Prefixes of fewer lattice steps than this are taken together as one normal variable."""
 _SPREAD = 8.0
-_TURN = -2j * np.pi / _POINTS * np.arange(_POINTS // 2 + 1)
+_WAVES = np.arange(_POINTS // 2 + 1)
+_ROOTS = np.exp(-2j * np.pi / _POINTS * np.arange(_POINTS))
 
 
 class HotPrefixes(NamedTuple):
@@ -234,16 +235,24 @@ def _load_law(
     small = loads < _LATTICE * step
     counts = np.bincount(np.round(loads[~small] / step).astype(np.int64), weights=items[~small], minlength=1)
     sizes = np.flatnonzero(counts)
-    transform = counts[sizes] @ np.log1p(np.expm1(_TURN * sizes[:, None]) / instances)
+    transform = _transform(sizes, counts[sizes], instances=instances)
     deviation = math.sqrt(float(np.sum(items[small] * loads[small] ** 2)) * (1 - 1 / instances) / instances) / step
     shift = math.ceil(5 * deviation) if deviation > 1 else 0  # narrower than the lattice it is a constant
     if shift:
-        transform = transform + _TURN * shift + (_TURN * deviation) ** 2 / 2
-    law = np.maximum(np.fft.irfft(np.exp(transform), _POINTS), 0.0)
+        transform *= _ROOTS[_WAVES * shift % _POINTS] * np.exp(-((2 * np.pi / _POINTS * _WAVES * deviation) ** 2) / 2)
+    law = np.maximum(np.fft.irfft(transform, _POINTS), 0.0)
     fixed = float(np.sum(items[small] * loads[small])) / instances
     on_lattice = float(counts[sizes] @ sizes) * step / instances
     stretch = (1 - fixed) / on_lattice if on_lattice else 1.0  # what rounding to the lattice took or added
     return (np.arange(_POINTS) - shift) * step * stretch + fixed, law / law.sum()
+
+
+def _transform(sizes: NDArray[np.int64], counts: NDArray[Any], *, instances: int) -> NDArray[np.complex128]:
+    each = 1 + (_ROOTS[sizes[:, None] * _WAVES % _POINTS] - 1) / instances
+    several = counts != 1  # a power costs a logarithm; most sizes of hot prefixes come once
+    each[several] **= counts[several, None]
+    product: NDArray[np.complex128] = np.multiply.reduce(each, axis=0)
+    return product
 
 
 def moved_by_ring(instances: int) -> float:
