@@ -243,6 +243,7 @@ def delay_quantiles_s(
     waiting: NDArray[np.float64],
     wait_if_waiting_s: NDArray[np.float64],
     service_s: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Quantiles of wait + service, for several load points at once.
 
@@ -251,7 +252,8 @@ def delay_quantiles_s(
     probabilities : one per load point, or one for all [1]
     waiting : probability of waiting, shape (loads,) [1]
     wait_if_waiting_s : mean wait of those who wait, shape (loads,) [s]
-    service_s : equally likely values of the service time, shape (points,) or (loads, points) [s]
+    service_s : values of the service time, shape (points,) or (loads, points) [s]
+    weights : how likely the values are, relative to each other, shape (points,); None: equally [1]
 
     Returns
     -------
@@ -272,14 +274,15 @@ def delay_quantiles_s(
     wait = np.maximum(wait_if_waiting_s, 1e-12)[:, None]
     low = np.zeros(len(waiting))
     high = service.max(axis=1) + wait[:, 0] * np.log(1e4)
-    wanted = target * service.shape[1]
+    wanted = target * (service.shape[1] if weights is None else weights.sum())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         over = middle[:, None] - service
         tail = np.exp(np.minimum(over / -wait, 0.0))
         tail *= -waiting[:, None]
         tail += 1.0
-        below = np.where(over >= 0, tail, 0.0).sum(axis=1) < wanted
+        reached = np.where(over >= 0, tail, 0.0)
+        below = (reached.sum(axis=1) if weights is None else reached @ weights) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     result: NDArray[np.float64] = (low + high) / 2
     return result

@@ -1,0 +1,137 @@
+"""What comes back: the loads that share the cache, and how much of them is hit when entries stay for a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from planner.formulas import caching
+from planner.formulas.caching import CachedLoad, OneShots, Sessions
+from planner.formulas.gaps import Exponential, GapLaw, LogNormal, Mixture, hyperexponential
+from planner.formulas.popularity import IndependentItems, SharedPrefixes, zipf
+from planner.kinds.kv_pool.spec import KvPoolSpec
+
+
+class Reuse(Protocol):
+    """Reuse as the tiers see it; times and capacities may be numbers or arrays."""
+
+    @property
+    def reusable_tokens_per_s(self) -> float:
+        """Tokens of prompts that a cache without limit would hold [1/s]."""
+
+    def keep_s(self, capacity_tokens: Any) -> Any:
+        """How long an untouched entry stays; infinite where everything fits [s]."""
+
+    def hit_share(self, keep_s: Any) -> Any:
+        """Of the reusable tokens, when entries stay for a time."""
+
+    def gain_per_s(self, keep_s: Any) -> Any:
+        """Hit share gained by staying a second longer [1/s]."""
+
+    def growth_tokens_per_s(self, keep_s: Any) -> Any:
+        """Capacity taken by staying a second longer [tokens/s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Sessions, one-shots, shared prefixes or independent items with one characteristic time."""
+
+    loads: tuple[CachedLoad, ...]
+
+    @property
+    def reusable_tokens_per_s(self) -> float:
+        return math.fsum(load.reusable_tokens_per_s for load in self.loads)
+
+    def keep_s(self, capacity_tokens: Any) -> Any:
+        return caching.characteristic_time_s(self.loads, capacity_tokens=capacity_tokens)
+
+    def hit_share(self, keep_s: Any) -> Any:
+        return caching.hit_share(self.loads, time_s=keep_s)
+
+    def gain_per_s(self, keep_s: Any) -> Any:
+        """A symmetric difference of the hit share: every law has one, with or without a density."""
+        low, high = keep_s * (1 - _STEP), keep_s * (1 + _STEP)
+        return (self.hit_share(high) - self.hit_share(low)) / (high - low) if math.isfinite(keep_s) and keep_s else 0.0
+
+    def growth_tokens_per_s(self, keep_s: Any) -> Any:
+        return sum(load.growth_tokens_per_s(keep_s) for load in self.loads)
+
+
+_STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class TurnClass:
+    """Turns of one sort: their share of all, how their sessions go on and how long they pause."""
+
+    share: float
+    follow_share: float
+    gaps: GapLaw
+
+
+def gap_law(spec: KvPoolSpec) -> GapLaw:
+    """The law of the pauses of people."""
+    if spec.gap_law == "exponential":
+        return Exponential(spec.gap_s)
+    if spec.gap_law == "lognormal":
+        return LogNormal(spec.gap_s, spec.gap_sigma)
+    return hyperexponential((1 - spec.gap_long_share, spec.gap_long_share), means_s=(spec.gap_s, spec.gap_long_s))
+
+
+def turn_classes(spec: KvPoolSpec) -> tuple[TurnClass, ...]:
+    """People and agents, with their shares of all turns; one-shots are what is left."""
+    of_sessions = 1 - spec.one_shot_share
+    people = TurnClass(of_sessions * (1 - spec.agent_share), spec.continue_probability, gap_law(spec))
+    agents = TurnClass(of_sessions * spec.agent_share, spec.agent_continue_probability, Exponential(spec.agent_gap_s))
+    return tuple(each for each in (people, agents) if each.share > 0)
+
+
+def followed_gaps(classes: Sequence[TurnClass]) -> GapLaw | None:
+    """The pauses of all sessions together, each as often as it happens; None where no turn follows another."""
+    weights = [each.share * each.follow_share for each in classes]
+    total = math.fsum(weights)
+    if total <= 0:
+        return None
+    if len(classes) == 1:
+        return classes[0].gaps
+    return Mixture(tuple(weight / total for weight in weights), tuple(each.gaps for each in classes))
+
+
+def session_streams(spec: KvPoolSpec) -> Streams:
+    """Sessions of people and agents, their shared prefixes, and one-shots."""
+    classes, rate = turn_classes(spec), spec.turns_per_s
+    own_tokens = spec.context_tokens - spec.shared_prefix_tokens
+    loads: list[CachedLoad] = [
+        Sessions.geometric(
+            each.gaps, turns_per_s=rate * each.share, follow_share=each.follow_share, context_tokens=own_tokens
+        )
+        for each in classes
+    ]
+    gaps = followed_gaps(classes)
+    starts_per_s = rate * math.fsum(each.share * (1 - each.follow_share) for each in classes)
+    if spec.shared_prefix_tokens > 0 and starts_per_s > 0:
+        turns_per_s = rate * math.fsum(each.share for each in classes)
+        loads.append(
+            SharedPrefixes(
+                zipf(spec.shared_prefix_groups, exponent=spec.zipf_exponent),
+                spec.shared_prefix_tokens,
+                sessions_per_s=starts_per_s,
+                mean_turns=turns_per_s / starts_per_s,
+                gaps=gaps or Exponential(1.0),
+            )
+        )
+    if spec.one_shot_share > 0:
+        loads.append(OneShots(rate * spec.one_shot_share * spec.context_tokens))
+    return Streams(tuple(loads))
+
+
+def item_streams(spec: KvPoolSpec) -> Streams:
+    """Popular prefixes asked for independently; what a request adds to them never comes back."""
+    asked_per_s = spec.turns_per_s * (1 - spec.one_shot_share)
+    once = asked_per_s * spec.new_tokens + spec.turns_per_s * spec.one_shot_share * spec.context_tokens
+    items = IndependentItems(
+        zipf(spec.zipf_items, exponent=spec.zipf_exponent), requests_per_s=asked_per_s, item_tokens=spec.context_tokens
+    )
+    return Streams((items, OneShots(once)))

@@ -1,0 +1,34 @@
+"""How the sentences of this kind say shares, counts, times and tiers."""
+
+from __future__ import annotations
+
+import math
+
+from planner.core.quantities import show
+
+
+def percent(share: float) -> str:
+    """Whole percents, as people say them; more digits only close to nothing and close to all."""
+    if 0.99 < share < 1:
+        return show(share, "ratio")
+    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
+
+
+def counted(count: float, noun: str) -> str:
+    """So many of a noun: "1 node", "68 nodes"."""
+    return f"{count:,.0f} {noun}{'' if round(count) == 1 else 's'}"
+
+
+def times(factor: float) -> str:
+    """A factor as people say it: "4.7 ×", "89 ×"."""
+    return f"{factor:,.0f} ×" if factor >= 10 else f"{factor:.2g} ×"
+
+
+def lasting(time_s: float) -> str:
+    """How long something stays; "for good" where nothing pushes it out."""
+    return "for good" if math.isinf(time_s) else show(time_s, "s")
+
+
+def money(usd: float) -> str:
+    """Dollars without needless cents."""
+    return f"${usd:,.0f}" if abs(usd) >= 100 else f"${usd:,.2f}"

@@ -1,0 +1,97 @@
+"""What is written into the pool, what that does to drives and links, and what is lost with a node."""
+
+from __future__ import annotations
+
+from planner.formulas import tiers as arrangements
+from planner.kinds.kv_pool.plan import Plan
+from planner.kinds.kv_pool.tiers import DRAM, SSD
+
+DAY_S = 86_400.0
+OPTIMISTIC = 5.0
+"""Sequential writes over rated ones on the same drives, at a write amplification of one: 5.2 to 5.7 listed."""
+
+
+def stored_tokens_per_s(plan: Plan) -> float:
+    """Tokens of all contexts that turns leave behind: what a pool without deduplication would write."""
+    spec = plan.spec
+    return spec.turns_per_s * (plan.prompt_tokens + spec.output_tokens)
+
+
+def tier_write_bytes_per_s(plan: Plan, *, tier: int) -> float:
+    """Bytes a second written into DRAM or SSD, over all nodes."""
+    spec = plan.spec
+    if plan.room.stored_bytes[tier] <= 0:
+        return 0.0
+    kv = plan.physics.stored_bytes_per_token * spec.admitted_share
+    stored = stored_tokens_per_s(plan)
+    if spec.written == "context":
+        return stored * kv
+    reusable = plan.reuse.reusable_tokens_per_s
+    takes_dropped = spec.relation == "exclusive" or (tier == DRAM and spec.relation == "ssd_inclusive")
+    if takes_dropped:
+        above = reusable * float(plan.reach_hits[tier - 1])
+        return kv * arrangements.exclusive_writes(stored, hits_before=above)
+    return kv * arrangements.inclusive_writes(stored, hits_through=reusable * float(plan.reach_hits[tier]))
+
+
+def pool_write_bytes_per_s(plan: Plan) -> float:
+    """New bytes that enter the pool, whatever moves within it."""
+    spec = plan.spec
+    kv = plan.physics.stored_bytes_per_token * spec.admitted_share
+    stored = stored_tokens_per_s(plan)
+    if spec.written == "context":
+        return stored * kv
+    return kv * arrangements.inclusive_writes(
+        stored, hits_through=plan.reuse.reusable_tokens_per_s * float(plan.reach_hits[SSD])
+    )
+
+
+def network_share(plan: Plan) -> float:
+    """Of all nodes' network: writes to another node's memory or drives."""
+    spec = plan.spec
+    remote = 1 - 1 / spec.nodes if spec.placement == "pool" else 0.0
+    return remote * pool_write_bytes_per_s(plan) / (spec.nodes * spec.network_bytes_per_s * spec.link_efficiency)
+
+
+def turn_write_bytes(plan: Plan) -> float:
+    """What a mean turn writes."""
+    rate = plan.spec.turns_per_s
+    return pool_write_bytes_per_s(plan) / rate if rate > 0 else 0.0
+
+
+def shareable_after_s(plan: Plan) -> float:
+    """Until another node can read a turn: the write, and with write-back the time until it is due."""
+    spec = plan.spec
+    way = plan.dram if plan.room.stored_bytes[DRAM] > 0 else plan.ssd
+    rate = way.bytes_per_s
+    if way is plan.ssd:
+        rate = min(rate, spec.ssd_write_bytes_per_s * spec.link_efficiency)
+    due = spec.flush_s if spec.write_mode == "back" else 0.0
+    return due + way.latency_s + turn_write_bytes(plan) / rate
+
+
+def loss_window_bytes(plan: Plan) -> float:
+    """Written nowhere else yet when a node is lost."""
+    return pool_write_bytes_per_s(plan) / plan.spec.nodes * shareable_after_s(plan)
+
+
+def drive_writes_per_day(plan: Plan) -> float | None:
+    """Of the SSD tier's capacity; None without drives."""
+    capacity = plan.room.stored_bytes[SSD]
+    if capacity <= 0:
+        return None
+    return tier_write_bytes_per_s(plan, tier=SSD) * plan.spec.write_amplification * DAY_S / capacity
+
+
+def life_years(plan: Plan) -> float | None:
+    """Until the rated writes are done; None without drives or writes."""
+    per_day = drive_writes_per_day(plan)
+    if not per_day:
+        return None
+    return plan.spec.ssd_rated_years * plan.spec.ssd_dwpd / per_day
+
+
+def entries(plan: Plan) -> float:
+    """Blocks that the tiers hold, a copy counted once."""
+    return float(plan.room.reach_tokens[SSD]) / plan.spec.block_tokens
+
