@@ -89,6 +89,13 @@ def safe_weight_step(plan: Plan) -> float | None:
     return min(1.0, max(0.0, (1 / rho - 1) * (1 - saved) / saved))
 
 
+def step_apart_s(plan: Plan) -> float:
+    """Between two steps of a canary: until what moved is warm, or pauses have ended."""
+    if plan.gaps is None:
+        return warm_after_s(plan) or 0.0
+    return min(kept_s(plan), float(plan.gaps.quantile_s(WARM)))
+
+
 def canary_hits(plan: Plan) -> float:
     """Hits with both versions warm: a turn finds its last one where both had the same version."""
     weight = plan.spec.canary_weight

@@ -12,6 +12,7 @@ from planner.kinds.kv_pool.tiers import DRAM, SSD
 
 GB = 1e9
 TB = 1e12
+MONTH_H = cost.HOURS_PER_MONTH
 
 
 def unit_usd_per_h(spec: KvPoolSpec) -> float:

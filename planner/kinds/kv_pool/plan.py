@@ -18,7 +18,17 @@ from planner.kinds.kv_pool import serving
 from planner.kinds.kv_pool.physics import Physics, physics
 from planner.kinds.kv_pool.reuse import Reuse, followed_gaps, item_streams, session_streams, turn_classes
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD, Capacities, Link, capacities, link, prompt_bytes_per_s
+from planner.kinds.kv_pool.tiers import (
+    DRAM,
+    HBM,
+    SSD,
+    Capacities,
+    Link,
+    capacities,
+    link,
+    prompt_bytes_per_s,
+    reach_tokens,
+)
 from planner.kinds.kv_pool.turns import Sort, item_sorts, session_sorts
 
 Array = NDArray[np.float64]
@@ -54,6 +64,10 @@ class Plan:
         """What each tier adds to the hits."""
         return hits_by_tier(self.reach_hits)
 
+    def hits_with(self, tokens: Array) -> Array:
+        """Hits within the reach of each tier if the tiers held so many tokens; tiers along the last axis."""
+        return reach_hits(self.spec, reuse=self.reuse, reach=reach_tokens(tokens, relation=self.spec.relation))
+
     @property
     def links(self) -> tuple[Link, Link]:
         return self.dram, self.ssd
@@ -71,6 +85,21 @@ class Plan:
     def prompt_tokens(self) -> float:
         """Mean prompt."""
         return math.fsum(sort.weight * float(sort.prompt_tokens.mean()) for sort in self.sorts)
+
+    @property
+    def output_tokens(self) -> float:
+        """Mean answer."""
+        return self.spec.output_tokens
+
+    @property
+    def pooled_hits(self) -> Array:
+        """Hits within the reaches if all nodes read all."""
+        return self.reach_hits
+
+    @property
+    def idle_links(self) -> tuple[Link, Link]:
+        """The links as if nobody else read."""
+        return self.dram.idle(), self.ssd.idle()
 
     @property
     def reusable_share(self) -> float:
@@ -112,8 +141,8 @@ def plan(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
     reuse, gaps, sorts = reuse_of(spec)
     room = capacities(spec, physics=facts)
     keep = keep_s(spec, reuse=reuse, reach_tokens=room.reach_tokens)
-    reach_hits = np.atleast_1d(np.asarray(reuse.hit_share(keep), dtype=float))
-    hits = hits_by_tier(reach_hits)
+    within = reach_hits(spec, reuse=reuse, reach=room.reach_tokens)
+    hits = hits_by_tier(within)
     ways = links(spec, physics=facts, reuse=reuse, hits=hits)
     made = serving.turns(spec, physics=facts, sorts=sorts, hits=tuple(hits), links=(ways["dram"], ways["ssd"]))
     without = serving.turns(spec, physics=facts, sorts=sorts, hits=(hits[HBM], 0.0, 0.0), links=(None, None))
@@ -126,7 +155,7 @@ def plan(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
         sorts=sorts,
         room=room,
         keep_s=keep,
-        reach_hits=reach_hits,
+        reach_hits=within,
         dram=ways["dram"],
         ssd=ways["ssd"],
         network_utilisation=ways["network"].utilisation,
@@ -135,6 +164,11 @@ def plan(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
         without_turns=without,
         without_fleet=serving.fleet(spec, made=without, units=None),
     )
+
+
+def at_rate(made: Plan, *, turns_per_s: float) -> Plan:
+    """The same pool and inputs at another rate."""
+    return plan(made.spec.model_copy(update={"turns_per_s": turns_per_s}), catalog=made.catalog)
 
 
 def reuse_of(spec: KvPoolSpec) -> tuple[Reuse, GapLaw | None, tuple[Sort, ...]]:
@@ -149,6 +183,11 @@ def keep_s(spec: KvPoolSpec, *, reuse: Reuse, reach_tokens: Array) -> Array:
     """How long an untouched entry stays within each reach, by the eviction chosen."""
     times = np.asarray(reuse.keep_s(reach_tokens), dtype=float)
     return np.minimum(times, spec.ttl_s) if spec.eviction == "ttl" else times
+
+
+def reach_hits(spec: KvPoolSpec, *, reuse: Reuse, reach: Array) -> Array:
+    """Share of the reusable tokens hit within each reach."""
+    return np.asarray(reuse.hit_share(keep_s(spec, reuse=reuse, reach_tokens=reach)), dtype=float)
 
 
 def links(spec: KvPoolSpec, *, physics: Physics, reuse: Reuse, hits: Array) -> Mapping[str, Link]:

@@ -28,12 +28,10 @@ class Capacities:
 
 
 def tier_bytes(spec: KvPoolSpec) -> tuple[float, float, float]:
-    """Bytes of HBM, DRAM and SSD over all nodes."""
-    return (
-        spec.nodes * spec.gpus_per_node * spec.hbm_bytes_per_gpu,
-        spec.nodes * spec.dram_bytes_per_node,
-        spec.nodes * spec.ssd_bytes_per_node,
-    )
+    """Bytes of HBM, DRAM and SSD over all nodes; less than a byte is none."""
+    hbm = spec.nodes * spec.gpus_per_node * spec.hbm_bytes_per_gpu
+    dram, ssd = spec.nodes * spec.dram_bytes_per_node, spec.nodes * spec.ssd_bytes_per_node
+    return hbm if hbm >= 1 else 0.0, dram if dram >= 1 else 0.0, ssd if ssd >= 1 else 0.0
 
 
 def capacities(spec: KvPoolSpec, *, physics: Physics) -> Capacities:
@@ -71,6 +69,10 @@ class Link:
     def transfer_s(self, read_bytes: float) -> float:
         """Time of a read without latency; infinite when the link gives nothing."""
         return read_bytes / self.effective_bytes_per_s if self.effective_bytes_per_s > 0 else math.inf
+
+    def idle(self) -> Link:
+        """The same link with nothing on it."""
+        return Link(self.bytes_per_s, self.latency_s, 0.0, 1.0, self.bytes_per_s)
 
 
 def prompt_bytes_per_s(spec: KvPoolSpec) -> tuple[float, float]:

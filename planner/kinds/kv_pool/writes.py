@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from planner.formulas import tiers as arrangements
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, SSD
@@ -13,8 +15,7 @@ OPTIMISTIC = 5.0
 
 def stored_tokens_per_s(plan: Plan) -> float:
     """Tokens of all contexts that turns leave behind: what a pool without deduplication would write."""
-    spec = plan.spec
-    return spec.turns_per_s * (plan.prompt_tokens + spec.output_tokens)
+    return plan.spec.turns_per_s * (plan.prompt_tokens + plan.output_tokens)
 
 
 def tier_write_bytes_per_s(plan: Plan, *, tier: int) -> float:
@@ -23,15 +24,27 @@ def tier_write_bytes_per_s(plan: Plan, *, tier: int) -> float:
     if plan.room.stored_bytes[tier] <= 0:
         return 0.0
     kv = plan.physics.stored_bytes_per_token * spec.admitted_share
-    stored = stored_tokens_per_s(plan)
     if spec.written == "context":
-        return stored * kv
-    reusable = plan.reuse.reusable_tokens_per_s
-    takes_dropped = spec.relation == "exclusive" or (tier == DRAM and spec.relation == "ssd_inclusive")
+        return stored_tokens_per_s(plan) * kv
+    return float(kv * _written_tokens_per_s(plan, tier=tier, within=plan.reach_hits))
+
+
+def _written_tokens_per_s(plan: Plan, *, tier: int, within: Any) -> Any:
+    """New to the tier; ``within`` are hits within the reach of each tier, tiers along the last axis."""
+    stored, reusable = stored_tokens_per_s(plan), plan.reuse.reusable_tokens_per_s
+    takes_dropped = plan.spec.relation == "exclusive" or (tier == DRAM and plan.spec.relation == "ssd_inclusive")
     if takes_dropped:
-        above = reusable * float(plan.reach_hits[tier - 1])
-        return kv * arrangements.exclusive_writes(stored, hits_before=above)
-    return kv * arrangements.inclusive_writes(stored, hits_through=reusable * float(plan.reach_hits[tier]))
+        return arrangements.exclusive_writes(stored, hits_before=reusable * within[..., tier - 1])
+    return arrangements.inclusive_writes(stored, hits_through=reusable * within[..., tier])
+
+
+def ssd_write_bytes_per_s(plan: Plan, *, within: Any) -> Any:
+    """Bytes a second written to SSD if the tiers hit so much, for one arrangement or many."""
+    spec = plan.spec
+    kv = plan.physics.stored_bytes_per_token * spec.admitted_share
+    if spec.written == "context":
+        return stored_tokens_per_s(plan) * kv + 0.0 * within[..., SSD]
+    return kv * _written_tokens_per_s(plan, tier=SSD, within=within)
 
 
 def pool_write_bytes_per_s(plan: Plan) -> float:
@@ -94,4 +107,3 @@ def life_years(plan: Plan) -> float | None:
 def entries(plan: Plan) -> float:
     """Blocks that the tiers hold, a copy counted once."""
     return float(plan.room.reach_tokens[SSD]) / plan.spec.block_tokens
-

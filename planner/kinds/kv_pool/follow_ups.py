@@ -1,0 +1,109 @@
+"""What an experienced reviewer asks of a pool, answered with its own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.core.kind import FollowUp
+from planner.core.quantities import show
+from planner.core.result import Result
+from planner.kinds.kv_pool.spec import KvPoolSpec
+from planner.kinds.kv_pool.words import money, percent, times
+
+REPLICATE_AT = 0.7
+"""Of a node's network: reads of one prefix beyond it call for a second copy."""
+
+
+def follow_ups(spec: KvPoolSpec, result: Result) -> Sequence[FollowUp]:
+    """What an experienced reviewer asks."""
+    if spec.turns_per_s <= 0:
+        return (FollowUp("What does the pool cost with nobody there?", _idle(result)),)
+    return (
+        _upgrade(result),
+        _canary(spec, result),
+        _node_lost(spec, result),
+        _replicas(spec, result),
+        _terabyte(spec, result),
+        _metadata(spec, result),
+        _write_back(spec, result),
+    )
+
+
+def _idle(result: Result) -> str:
+    return f"Its tiers, {money(result.value('tiers_usd_per_month') or 0.0)} a month."
+
+
+def _upgrade(result: Result) -> FollowUp:
+    surge, warm, step = (result.value(name) for name in ("flush_surge", "flush_95_s", "safe_weight_step"))
+    tokens = result.value("flush_tokens") or 0.0
+    safe = f" At its load the fleet takes {percent(step)} of the traffic cold at a time." if step is not None else ""
+    return FollowUp(
+        "The LLM is upgraded. What happens to the hit rate?",
+        f"The version is part of every key, so the new one finds nothing: prefill of what moves starts at "
+        f"{times(surge or 1.0)} its usual work, and 95 % of the hits are back after {show(warm, 's')}. In all "
+        f"{show(tokens, 'tokens')} are computed again.{safe} Old entries leave by themselves; deleting them in bulk "
+        "only frees room.",
+    )
+
+
+def _canary(spec: KvPoolSpec, result: Result) -> FollowUp:
+    both = spec.canary_weight**2 + (1 - spec.canary_weight) ** 2
+    hits = result.value("hit_share") or 0.0
+    return FollowUp(
+        "Does a canary need the capacity twice?",
+        f"No: with room in proportion to its traffic each version keeps its entries as long as before, so hits stay at "
+        f"{percent(hits)}. Twice the room only buys a warm way back at once. Shared prefixes need two copies. Versions "
+        f"must be drawn for sessions: drawn for each request, {percent(both)} of the last turns are of the same one "
+        f"at a weight of {percent(spec.canary_weight)}.",
+    )
+
+
+def _node_lost(spec: KvPoolSpec, result: Result) -> FollowUp:
+    tokens, left = result.value("node_loss_tokens") or 0.0, result.value("node_loss_hit_share") or 0.0
+    return FollowUp(
+        "A node with its tiers is lost. What is it worth to have a second copy?",
+        f"One entry in {spec.nodes:,} is gone: {show(tokens, 'tokens')} are computed again over the next pauses, and "
+        f"hits settle at {percent(left)} until the node is back. A second copy of all would halve the capacity for "
+        "that: sessions need none.",
+    )
+
+
+def _replicas(spec: KvPoolSpec, result: Result) -> FollowUp:
+    read = result.value("session_kv_bytes") or 1.0
+    rate = REPLICATE_AT * spec.network_bytes_per_s * spec.link_efficiency / read
+    return FollowUp(
+        "When does a hot prefix need copies?",
+        f"When its reads fill the network of the node that holds it: from {rate:,.3g} reads a second of a context of "
+        f"{show(read, 'bytes')}, {percent(REPLICATE_AT)} of {show(spec.network_bytes_per_s, 'bytes/s')}.",
+    )
+
+
+def _terabyte(spec: KvPoolSpec, result: Result) -> FollowUp:
+    prices = {"DRAM": spec.dram_usd_per_gb_month * 1000, "SSD": spec.ssd_usd_per_gb_month * 1000}
+    worth = {label: result.value(f"{label.lower()}_tb_usd_per_month") or 0.0 for label in prices}
+    told = "; ".join(f"{label} {money(worth[label])} against {money(prices[label])}" for label in prices)
+    return FollowUp(
+        "What is one more terabyte worth?",
+        f"By the month, in GPU time saved if nothing lay below it, against its price: {told}.",
+    )
+
+
+def _metadata(spec: KvPoolSpec, result: Result) -> FollowUp:
+    entries, size, lookups = (result.value(name) or 0.0 for name in ("entries", "metadata_bytes", "lookups_per_s"))
+    return FollowUp(
+        "Does the metadata service bind?",
+        f"{show(entries, 'blocks')} of {show(spec.block_tokens, 'tokens')} take {show(size, 'bytes')}, and prompts "
+        f"ask for {show(lookups, '1/s')} blocks, or the logarithm of that by bisection of the chain. Smaller blocks "
+        f"lose less at the end of a prefix ({show(result.value('tail_tokens'), 'tokens')} now) and make more of both.",
+    )
+
+
+def _write_back(spec: KvPoolSpec, result: Result) -> FollowUp:
+    after, lost = result.value("shareable_after_s"), result.value("loss_window_bytes") or 0.0
+    mode = "Write-back" if spec.write_mode == "back" else "Write-through"
+    return FollowUp(
+        "Write-through or write-back?",
+        f"{mode} makes a turn readable elsewhere after {show(after, 's')}, and a lost node takes {show(lost, 'bytes')} "
+        "along that can be computed again. Write-back writes as much in the end, because every session is dropped some "
+        "day; only what an admission filter keeps out is saved.",
+    )

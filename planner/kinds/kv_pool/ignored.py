@@ -1,0 +1,105 @@
+"""Fields that were given and change nothing, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.core.result import Finding
+from planner.kinds.kv_pool.plan import Plan
+from planner.kinds.kv_pool.tiers import DRAM, SSD
+
+_OF_SESSIONS = (
+    "continue_probability",
+    "gap_law",
+    "gap_s",
+    "gap_sigma",
+    "gap_long_s",
+    "gap_long_share",
+    "agent_share",
+    "agent_gap_s",
+    "agent_continue_probability",
+    "shared_prefix_tokens",
+    "shared_prefix_groups",
+)
+
+
+def findings(plan: Plan) -> Iterator[Finding]:
+    """One finding for each field that is not at its default."""
+    fields = type(plan.spec).model_fields
+    told: set[str] = set()
+    for name, reason in _ignored(plan):
+        default = fields[name].default
+        if getattr(plan.spec, name) != default and name not in told:
+            told.add(name)
+            label = fields[name].title or name
+            yield Finding(
+                code="field_ignored",
+                severity="info",
+                message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
+                suggestion=f"Leave {label} at its default.",
+                change={name: default},
+            )
+
+
+def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield from _load(plan)
+    yield from _llm(plan)
+    yield from _rest(plan)
+
+
+def _load(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    if spec.source != "sessions":
+        yield from ((name, "what comes back are no sessions") for name in _OF_SESSIONS)
+    if spec.source != "trace":
+        yield "workload", "what comes back is no trace"
+    if spec.source != "zipf":
+        yield "zipf_items", "what comes back are no popular prefixes"
+        if spec.source == "trace" or spec.shared_prefix_tokens <= 0:
+            yield "zipf_exponent", "no prefix is shared"
+    if spec.shared_prefix_tokens <= 0:
+        yield "shared_prefix_groups", "no prefix is shared"
+    if spec.agent_share <= 0:
+        yield from ((name, "no turns are of agents") for name in ("agent_gap_s", "agent_continue_probability"))
+    if spec.gap_law != "lognormal":
+        yield "gap_sigma", "the law of pauses is not log-normal"
+    if spec.gap_law != "hyperexponential":
+        yield from ((name, "the law of pauses is not the mixed one") for name in ("gap_long_s", "gap_long_share"))
+    if spec.agent_share >= 1:
+        only = "all turns are of agents"
+        yield from (
+            (name, only)
+            for name in ("continue_probability", "gap_law", "gap_s", "gap_sigma", "gap_long_s", "gap_long_share")
+        )
+    if spec.source == "trace":
+        lengths = ("context_tokens", "new_tokens", "output_tokens", "one_shot_share")
+        yield from ((name, "the trace has its own") for name in lengths)
+
+
+def _llm(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec, llm = plan.spec, plan.physics.llm
+    if spec.kv_bytes_per_token is not None:
+        yield "kv_dtype", "the KV cache is stated in bytes"
+    if not llm.mla or spec.prefill_gpus == 1:
+        yield "latent_reads", "no latent is kept on several GPUs"
+    if spec.state_grain_tokens is None:
+        yield "state_bytes", "states may be resumed at any block"
+    if spec.overlap == "none":
+        yield "layers", "a prefix is read before anything is computed"
+
+
+def _rest(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    if spec.write_mode == "through":
+        yield "flush_s", "turns are written at once"
+    if plan.room.stored_bytes[SSD] <= 0:
+        names = ("ssd_dwpd", "ssd_rated_years", "write_amplification", "ssd_usd_per_gb_month")
+        yield from ((name, "there is no SSD") for name in names)
+    if plan.room.stored_bytes[DRAM] <= 0:
+        yield from ((name, "there is no DRAM") for name in ("dram_usd_per_gb_month", "dram_paid"))
+    if spec.dram_paid == "in_rent":
+        yield "dram_usd_per_gb_month", "DRAM is paid with the nodes"
+    if spec.version_by == "session":
+        yield "canary_weight", "sessions keep their version, so both hit as usual"
+    if spec.canary_weight in (0.0, 1.0):
+        yield "version_by", "one version serves all"

@@ -1,0 +1,149 @@
+"""The best mix of DRAM and SSD for a budget: the least bill of prefill and tiers together.
+
+Many mixes are answered at once; what a hit in a tier saves is taken at idle links, units are not rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.core.result import Column, Series
+from planner.formulas import cost
+from planner.kinds.kv_pool import money, serving, writes
+from planner.kinds.kv_pool.plan import Plan
+from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
+
+Array = NDArray[np.float64]
+SPENDS = np.concatenate(([0.0], np.geomspace(0.01, 1.0, 9)))
+"""Shares of the budget that may be spent."""
+DRAM_SHARES = np.concatenate(([0.0], np.geomspace(0.02, 1.0, 9)))
+"""Of what is spent."""
+_FREE, _MOST_BYTES = 1e-18, 1e20
+"""Dollars a byte and month that are none, and bytes that nobody buys."""
+PRICED_MONTHS = 48.0
+"""Over which the prices of tiers spread a purchase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixes:
+    """Mixes with their bills; all of one length."""
+
+    spend_usd_per_month: Array
+    dram_bytes: Array
+    ssd_bytes: Array
+    hit_share: Array
+    bill_usd_per_h: Array
+
+
+def budget_usd_per_month(plan: Plan) -> float:
+    """The budget given, or what the tiers of the design cost."""
+    given = plan.spec.tier_budget_usd_per_month
+    return math.fsum(money.tiers_usd_per_h(plan)) * cost.HOURS_PER_MONTH if given is None else given
+
+
+def mixes(plan: Plan) -> Mixes:
+    """All mixes up to the budget; a tier that costs nothing is held as the design has it."""
+    spend, share = (each.ravel() for each in np.meshgrid(SPENDS * budget_usd_per_month(plan), DRAM_SHARES))
+    dram_price, ssd_price = (price * cost.HOURS_PER_MONTH for price in money.tier_prices(plan.spec))
+    dram = _bought(spend * share, price=dram_price, otherwise=plan.room.stored_bytes[DRAM])
+    ssd = _bought(spend * (1 - share), price=ssd_price, otherwise=plan.room.stored_bytes[SSD])
+    return _answer(plan, dram=dram, ssd=ssd, dram_price=dram_price, ssd_price=ssd_price)
+
+
+def _bought(spend: Array, *, price: float, otherwise: float) -> Array:
+    return np.minimum(spend / price, _MOST_BYTES) if price > _FREE else np.full_like(spend, otherwise)
+
+
+def this_mix(plan: Plan) -> Mixes:
+    """The design itself by the same reckoning."""
+    dram_price, ssd_price = (price * cost.HOURS_PER_MONTH for price in money.tier_prices(plan.spec))
+    dram, ssd = (np.array([plan.room.stored_bytes[tier]]) for tier in (DRAM, SSD))
+    return _answer(plan, dram=dram, ssd=ssd, dram_price=dram_price, ssd_price=ssd_price)
+
+
+def _answer(plan: Plan, *, dram: Array, ssd: Array, dram_price: float, ssd_price: float) -> Mixes:
+    kv = plan.physics.stored_bytes_per_token
+    tokens = np.stack((np.full_like(dram, plan.room.tokens[HBM]), dram / kv, ssd / kv), axis=-1)
+    within = plan.hits_with(tokens)
+    hits = np.diff(within, axis=-1, prepend=0.0)
+    needed = _units(plan, hits=hits)
+    units_usd = needed * (1 + plan.spec.headroom) * money.unit_usd_per_h(plan.spec)
+    wear = _wear(plan, within=within, ssd=ssd)
+    tiers_month = dram * dram_price + ssd * ssd_price * wear
+    return Mixes(tiers_month, dram, ssd, within[:, SSD], units_usd + tiers_month / cost.HOURS_PER_MONTH)
+
+
+def _units(plan: Plan, *, hits: Array) -> Array:
+    """Prefill units busy: what nothing cached would take, less what the hits of each tier save."""
+    saved = saved_s_by_tier(plan)
+    read = plan.reuse.reusable_tokens_per_s * plan.physics.stored_bytes_per_token * plan.physics.read_copies
+    spec = plan.spec
+    limits = np.array([math.inf, spec.dram_read_bytes_per_s, spec.ssd_read_bytes_per_s]) * spec.nodes
+    shares = limits * spec.link_efficiency * spec.link_limit
+    asked = hits * read
+    served = np.where(asked > shares, shares / np.maximum(asked, 1.0), 1.0)
+    return np.maximum(spec.turns_per_s * (_cold_s(plan) - (hits * served) @ saved), 0.0)
+
+
+def _cold_s(plan: Plan) -> float:
+    return _held(plan, hits=(0.0, 0.0, 0.0))
+
+
+def saved_s_by_tier(plan: Plan) -> Array:
+    """What a turn saves a unit if the tier hits all that can be reused [s]."""
+    cold = _cold_s(plan)
+    one = np.eye(3)
+    return np.array([max(0.0, cold - _held(plan, hits=tuple(one[tier]))) for tier in (HBM, DRAM, SSD)])
+
+
+def _held(plan: Plan, *, hits: tuple[float, ...]) -> float:
+    made = serving.turns(plan.spec, physics=plan.physics, sorts=plan.sorts, hits=hits, links=plan.idle_links)
+    return made.mean_held_s
+
+
+def _wear(plan: Plan, *, within: Array, ssd: Array) -> Array:
+    """How often drives are bought within the months their price is spread over."""
+    spec = plan.spec
+    per_s = writes.ssd_write_bytes_per_s(plan, within=within) * spec.write_amplification
+    can = spec.ssd_rated_years * spec.ssd_dwpd * ssd
+    wanted = PRICED_MONTHS / 12 * per_s * writes.DAY_S
+    return np.where(wanted > can, wanted / np.maximum(can, 1.0), 1.0)
+
+
+def best_by_spend(plan: Plan) -> Mixes:
+    """Of each amount that may be spent, the mix with the least bill; a smaller one where it is no worse."""
+    found = mixes(plan)
+    limits = SPENDS * budget_usd_per_month(plan)
+    rows = []
+    for limit in limits:
+        inside = found.spend_usd_per_month <= limit * (1 + 1e-9) + 1e-9
+        rows.append(int(np.argmin(np.where(inside, found.bill_usd_per_h, np.inf))))
+    picked = np.array(rows)
+    return Mixes(
+        limits,
+        found.dram_bytes[picked],
+        found.ssd_bytes[picked],
+        found.hit_share[picked],
+        found.bill_usd_per_h[picked],
+    )
+
+
+def mix_series(plan: Plan) -> Series:
+    """The best mix against what may be spent."""
+    best = best_by_spend(plan)
+    columns = (
+        ("spend_usd_per_month", "may be spent on tiers", "USD/month", best.spend_usd_per_month),
+        ("dram_bytes", "DRAM", "bytes", best.dram_bytes),
+        ("ssd_bytes", "SSD", "bytes", best.ssd_bytes),
+        ("hit_share", "hits", "ratio", best.hit_share),
+        ("bill_usd_per_h", "prefill and tiers", "USD/h", best.bill_usd_per_h),
+    )
+    return Series(
+        "tier_mix",
+        "Best mix of tiers",
+        tuple(Column(name, label, unit, [float(each) for each in values]) for name, label, unit, values in columns),
+    )

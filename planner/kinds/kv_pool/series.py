@@ -1,0 +1,186 @@
+"""Tables behind the charts: tiers, hits against capacity, policies, latency and price against load, a flush."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from planner.core.result import Column, Series
+from planner.formulas import cost
+from planner.kinds.kv_pool import change, money, policies_compared, serving
+from planner.kinds.kv_pool.mix import mix_series
+from planner.kinds.kv_pool.plan import Plan, at_rate
+from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
+
+CURVE_POINTS = 48
+RATE_POINTS = 12
+FLUSH_POINTS = 40
+BILL_LABELS = {
+    "new": "new tokens",
+    "again": "computed again",
+    "idle": "headroom and whole units",
+    "dram": "DRAM",
+    "ssd": "SSD",
+}
+Values = list[float | str | None]
+
+
+def all_series(plan: Plan) -> dict[str, Series]:
+    """Every series of a design by name."""
+    made = (
+        _tiers(plan),
+        _miss_ratio(plan),
+        _policies(plan),
+        _by_rate(plan),
+        _ttft(plan),
+        _flush(plan),
+        _bill(plan),
+        mix_series(plan),
+    )
+    return {series.name: series for series in made}
+
+
+def series(name: str, label: str, *columns: tuple[str, str, str, Values]) -> Series:
+    return Series(name, label, tuple(Column(*head, _plain(values)) for *head, values in columns))
+
+
+def _plain(values: Values) -> Values:
+    """Python's own numbers; none where there is no finite one."""
+    return [value if value is None or isinstance(value, str) else _finite(float(value)) for value in values]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def hbm_read_s(plan: Plan) -> float | None:
+    """Of a context at the memory bandwidth of the GPUs of a prompt; None where nobody has published it."""
+    gpu = plan.physics.gpu
+    if not gpu.has("memory_bytes_per_s"):
+        return None
+    whole = plan.context_bytes * plan.physics.hbm_copies
+    return whole / (plan.spec.prefill_gpus * gpu.figure("memory_bytes_per_s"))
+
+
+def _tiers(plan: Plan) -> Series:
+    read_bytes = plan.context_bytes * plan.physics.read_copies
+    reads = [hbm_read_s(plan), *(way.latency_s + way.transfer_s(read_bytes) for way in plan.links)]
+    copies = (plan.physics.hbm_copies, 1.0, 1.0)
+    kept = [each for each in (HBM, DRAM, SSD) if plan.room.stored_bytes[each] > 0]
+    return series(
+        "tiers",
+        "Tiers",
+        ("tier", "tier", "", [LABELS[each] for each in kept]),
+        ("capacity_bytes", "capacity", "bytes", [plan.room.stored_bytes[each] for each in kept]),
+        ("read_s", "reading a context", "s", [reads[each] for each in kept]),
+        (
+            "sessions",
+            "sessions",
+            "sessions",
+            [plan.room.stored_bytes[each] / (plan.context_bytes * copies[each]) for each in kept],
+        ),
+        ("kept_s", "kept", "s", [_finite(float(plan.keep_s[each])) for each in kept]),
+        ("hit_share", "hits", "ratio", [float(plan.hits[each]) for each in kept]),
+    )
+
+
+def _curve_tokens(plan: Plan) -> np.ndarray:
+    """Capacities from a hundredth of HBM's reach to three times that of all tiers."""
+    reach = [float(each) for each in plan.room.reach_tokens if each > 0] or [1.0]
+    grid = np.geomspace(max(reach[0] / 100, 1.0), 3 * reach[-1] + 1, CURVE_POINTS)
+    return np.unique(np.concatenate((grid, reach)))
+
+
+def _miss_ratio(plan: Plan) -> Series:
+    tokens = _curve_tokens(plan)
+    shares = policies_compared.by_capacity(plan, tokens=tokens)
+    kept = np.asarray(plan.reuse.keep_s(tokens), dtype=float)
+    return series(
+        "hits_by_capacity",
+        "Hits against capacity",
+        ("capacity_bytes", "capacity", "bytes", list(tokens * plan.physics.stored_bytes_per_token)),
+        *(
+            (f"{name}_hit_share", label, "ratio", [float(each) for each in shares[name]])
+            for name, label in policies_compared.LABELS.items()
+        ),
+        ("kept_s", "kept", "s", [_finite(float(each)) for each in kept]),
+    )
+
+
+def _policies(plan: Plan) -> Series:
+    shares = policies_compared.at_reaches(plan)
+    kept = [each for each in (HBM, DRAM, SSD) if plan.room.stored_bytes[each] > 0] or [HBM]
+    names = ["HBM alone", "down to DRAM", "down to SSD"]
+    return series(
+        "policies",
+        "Hits by eviction",
+        ("reach", "tiers", "", [names[each] for each in kept]),
+        *(
+            (f"{name}_hit_share", label, "ratio", [float(shares[name][each]) for each in kept])
+            for name, label in policies_compared.LABELS.items()
+        ),
+    )
+
+
+def _rates(plan: Plan) -> list[float]:
+    now = plan.spec.turns_per_s or 10.0
+    return sorted({now, *(float(now * share) for share in np.geomspace(0.2, 2.0, RATE_POINTS))})
+
+
+def _by_rate(plan: Plan) -> Series:
+    """Sized for each rate: price. As it stands: latency with the pool and without."""
+    rates, prices, hits, with_pool, without = _rates(plan), [], [], [], []
+    for rate in rates:
+        there = at_rate(plan, turns_per_s=rate)
+        prices.append(cost.usd_per_million_tokens(money.bill_usd_per_h(there), tokens_per_s=rate * there.output_tokens))
+        hits.append(float(there.reach_hits[SSD]))
+        given = there.spec
+        for made, found in ((there.turns, with_pool), (there.without_turns, without)):
+            fleet = serving.fleet(given, made=made, units=plan.fleet.units or None)
+            found.append(serving.ttft_s(given, made=made, of=fleet, probabilities=(0.99,))[0])
+    return series(
+        "by_rate",
+        "Against the rate of turns",
+        ("turns_per_s", "turns", "req/s", list(rates)),
+        ("cost_usd_per_m_output_tokens", "cost", "USD/M output tokens", list(prices)),
+        ("hit_share", "hits", "ratio", list(hits)),
+        ("ttft_p99_s", "TTFT P99 with the pool", "s", list(with_pool)),
+        ("ttft_p99_without_pool_s", "TTFT P99 without the pool", "s", list(without)),
+    )
+
+
+def _ttft(plan: Plan) -> Series:
+    return series(
+        "ttft",
+        "Time to first token",
+        ("rank", "rank", "", ["P50", "P90", "P99"]),
+        ("with_pool_s", "with the pool", "s", list(plan.ttft)),
+        ("without_pool_s", "without the pool", "s", list(plan.without_ttft)),
+    )
+
+
+def _flush(plan: Plan) -> Series:
+    usual = change.usual_hits(plan)
+    top = 1.3 * (change.warm_after_s(plan) or 60.0)
+    times = np.linspace(0.0, top, FLUSH_POINTS)
+    hits = change.hits_after(plan, times_s=times)
+    saved = change.not_computed_share(plan)
+    work = [(1 - saved * (float(each) / usual if usual > 0 else 0.0)) / (1 - saved) for each in hits]
+    return series(
+        "after_a_flush",
+        "After all entries are lost",
+        ("time_s", "time", "s", list(times)),
+        ("hit_share", "hits", "ratio", [float(each) for each in hits]),
+        ("prefill", "prefill over the usual", "×", list(work)),
+    )
+
+
+def _bill(plan: Plan) -> Series:
+    parts = money.bill_parts(plan)
+    return series(
+        "bill",
+        "The bill by part",
+        ("part", "part", "", [BILL_LABELS[name] for name in parts]),
+        ("usd_per_h", "cost", "USD/h", [parts[name] for name in parts]),
+    )
