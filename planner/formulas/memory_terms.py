@@ -86,7 +86,7 @@ class Rank:
 class Terms:
     """Memory of one rank [bytes]; whole numbers, so that sums are exact.
 
-    ``kv_pool`` is negative when the rest does not leave room. ``outside`` is what the engine takes beyond its budget.
+    ``kv_room`` is negative when the rest does not leave room. ``outside`` is what the engine takes beyond its budget.
     ``spreads`` are the ranges of the terms; ``pool_low`` and ``pool_high`` put them together as independent ones.
     """
 
@@ -103,16 +103,16 @@ class Terms:
     pool_up: float
 
     @property
-    def kv_pool(self) -> float:
+    def kv_room(self) -> float:
         return self.budget - self.weights - self.activation - self.graph - self.context - self.other
 
     @property
     def pool_low(self) -> float:
-        return self.kv_pool - self.pool_down
+        return self.kv_room - self.pool_down
 
     @property
     def pool_high(self) -> float:
-        return self.kv_pool + self.pool_up
+        return self.kv_room + self.pool_up
 
 
 def settled(rank: Rank, *, context: Spread, graph: Spread, pool_share: float = 1.0) -> tuple[Spread, Spread, Spread]:

@@ -56,11 +56,11 @@ def test_terms_are_whole_and_sum_to_the_budget_exactly(
         tensor_parallel=ranks,
     )
     made = terms(engine, rank, memory_fraction=fraction)
-    parts = [made.weights, made.activation, made.graph, made.context, made.other, made.kv_pool]
+    parts = [made.weights, made.activation, made.graph, made.context, made.other, made.kv_room]
     assert sum(parts) == made.budget
     assert all(part.is_integer() for part in parts)
     assert min(parts[:-1]) >= 0
-    assert made.pool_low <= made.kv_pool <= made.pool_high
+    assert made.pool_low <= made.kv_room <= made.pool_high
     assert made.budget <= visible + 1
 
 
@@ -97,7 +97,7 @@ def test_the_pool_of_a_start_up_log() -> None:
     )
     peak = activations.peak_bytes(LLAMA_8B, step=step)
     made = terms("vllm", replace(RANK, activation=Spread.exact(peak)), version="0.15.0")
-    assert made.kv_pool / GIB == pytest.approx(19.28, rel=0.03)
+    assert made.kv_room / GIB == pytest.approx(19.28, rel=0.03)
 
 
 def test_sglang_takes_the_fraction_it_printed() -> None:
@@ -114,7 +114,7 @@ def test_more_memory_never_leaves_less_for_the_cache(engine: str, more: float) -
     # The floor of SGLang's reserve applies above 60 GiB only, so stay on one side of it.
     rank = replace(RANK, visible=Spread.exact(70 * GIB))
     larger = replace(rank, visible=Spread.exact(70 * GIB + more))
-    assert terms(engine, larger).kv_pool >= terms(engine, rank).kv_pool - 1
+    assert terms(engine, larger).kv_room >= terms(engine, rank).kv_room - 1
 
 
 @pytest.mark.parametrize(("ranks", "fraction"), [(1, 0.88), (2, 0.87), (4, 0.85), (8, 0.83), (16, 0.79)])
@@ -138,7 +138,7 @@ def test_the_fraction_of_what_a_trial_run_leaves() -> None:
     held = Spread.exact((113.65 - 0.56) * GIB)
     rank = replace(RANK, visible=Spread.exact(119.70 * GIB), weights=held, activation=Spread.exact(0))
     rank = replace(rank, graph_capture=False, measured=Measured(context=0.0))
-    assert terms("tensorrt_llm", rank).kv_pool / GIB == pytest.approx(5.95, abs=0.005)
+    assert terms("tensorrt_llm", rank).kv_room / GIB == pytest.approx(5.95, abs=0.005)
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt_llm"])
@@ -146,19 +146,19 @@ def test_the_fraction_of_what_a_trial_run_leaves() -> None:
 def test_what_a_log_measured_moves_the_pool_by_as_much(engine: str, shift: float) -> None:
     before = terms(engine, RANK, memory_fraction=0.9)
     after = terms(engine, replace(RANK, measured=Measured(rest_shift=shift)), memory_fraction=0.9)
-    assert after.kv_pool == pytest.approx(before.kv_pool - shift, abs=5)
+    assert after.kv_room == pytest.approx(before.kv_room - shift, abs=5)
     assert (
-        sum((after.weights, after.activation, after.graph, after.context, after.other, after.kv_pool)) == after.budget
+        sum((after.weights, after.activation, after.graph, after.context, after.other, after.kv_room)) == after.budget
     )
 
 
 def test_ranges_of_independent_terms_add_in_squares() -> None:
     made = terms("vllm", RANK, version="0.19.0")
     away = [spread.high - spread.typical for spread in made.spreads.values()]
-    assert made.kv_pool - made.pool_low == pytest.approx(sum(part**2 for part in away) ** 0.5)
+    assert made.kv_room - made.pool_low == pytest.approx(sum(part**2 for part in away) ** 0.5)
 
 
 def test_no_term_falls_below_zero_whatever_a_log_says() -> None:
     made = terms("vllm", replace(RANK, measured=Measured(rest_shift=-9e9)), version="0.19.0")
     assert made.activation == made.context == 0
-    assert made.kv_pool == made.budget - made.weights
+    assert made.kv_room == made.budget - made.weights

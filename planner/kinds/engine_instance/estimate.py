@@ -167,13 +167,14 @@ def _bill_working(plan: Plan) -> str:
 def _stage_series(fitted: fits.Fit) -> Series:
     """Memory of a rank of each pipeline stage."""
     names = ("weights", "kv_pool", "activation", "graph", "context", "other")
+    parts = {name: "kv_room" if name == "kv_pool" else name for name in names}
     labels = {name: BY_NAME[f"{name}_bytes"].label for name in names}
     columns = [
         Column("stage", "Stage", "", [float(stage.index + 1) for stage in fitted.stages]),
         Column("layers", "Layers", "layers", [float(stage.layers) for stage in fitted.stages]),
     ]
     for name in names:
-        values = [getattr(stage.terms, name) for stage in fitted.stages]
+        values = [getattr(stage.terms, parts[name]) for stage in fitted.stages]
         columns.append(Column(f"{name}_bytes", labels[name], "bytes", values))
     columns.append(
         Column("outside_bytes", "Outside the budget", "bytes", [stage.terms.outside for stage in fitted.stages])

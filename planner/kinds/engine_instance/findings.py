@@ -64,7 +64,7 @@ def sentence(
     terms = fitted.tight.terms
     claim = "**Too close to call**: most likely it fits;" if close else "**It fits**:"
     room = (
-        f"{claim} {show(terms.weights, 'bytes')} of weights on each GPU leave {show(terms.kv_pool, 'bytes')} "
+        f"{claim} {show(terms.weights, 'bytes')} of weights on each GPU leave {show(terms.kv_room, 'bytes')} "
         f"of KV cache, {show(metrics['kv_pool_tokens'].value, 'tokens')}."
     )
     if not request_fits(plan, fitted):
@@ -95,7 +95,7 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
         case "longest_request_does_not_fit":
             return (
                 f"{plan.engine_name} wants room for one request of {plan.max_model_len:,} tokens; "
-                f"the pool of {show(terms.kv_pool, 'bytes')} holds {fitted.longest_request:,}."
+                f"the pool of {show(terms.kv_room, 'bytes')} holds {fitted.longest_request:,}."
             )
         case "load_peak_does_not_fit":
             stored = (plan.spec.checkpoint_dtype or plan.weight_dtype).upper()
@@ -104,8 +104,8 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
                 f"{show(fitted.load_peak, 'bytes')} on a GPU that shows {show(plan.visible_bytes, 'bytes')}."
             )
         case "no_room_for_cache":
-            return f"The {show(terms.kv_pool, 'bytes')} left for the KV cache do not hold one request."
-    short = show(-terms.kv_pool, "bytes")
+            return f"The {show(terms.kv_room, 'bytes')} left for the KV cache do not hold one request."
+    short = show(-terms.kv_room, "bytes")
     return (
         f"Weights of {show(terms.weights, 'bytes')} and what the engine needs beside them exceed the budget of "
         f"{show(terms.budget, 'bytes')} a GPU by {short}."

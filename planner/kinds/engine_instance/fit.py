@@ -65,7 +65,7 @@ class Bounds:
 def fit(plan: Plan) -> Fit:
     """Memory of every stage, and whether the engine starts."""
     stages = tuple(_stages(plan))
-    tight = min(stages, key=lambda stage: (stage.pool.requests(plan.max_model_len), stage.terms.kv_pool))
+    tight = min(stages, key=lambda stage: (stage.pool.requests(plan.max_model_len), stage.terms.kv_room))
     longest = _longest(plan, tight.pool)
     load_peak = rank.load_peak_bytes(plan)
     return Fit(
@@ -74,7 +74,7 @@ def fit(plan: Plan) -> Fit:
         kv_bytes_per_token=_kv_bytes_per_token(plan, stages),
         longest_request=longest,
         load_peak=load_peak,
-        problem=_problem(plan, pool_bytes=tight.terms.kv_pool, longest=longest, load_peak=load_peak),
+        problem=_problem(plan, pool_bytes=tight.terms.kv_room, longest=longest, load_peak=load_peak),
     )
 
 
@@ -106,7 +106,7 @@ def _stages(plan: Plan) -> list[Stage]:
             batched_tokens=plan.batched_tokens,
             graph_sequences=plan.graph_sequences,
         )
-        found.append(Stage(index, mix, terms, _stage_pool(plan, pool_bytes=terms.kv_pool, mix=mix, index=index)))
+        found.append(Stage(index, mix, terms, _stage_pool(plan, pool_bytes=terms.kv_room, mix=mix, index=index)))
     return found
 
 

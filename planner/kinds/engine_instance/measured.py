@@ -106,7 +106,7 @@ def _calibrated(
     doubts = [*_weight_doubt(scale, figures, weights), *doubt]
     if pool is not None:
         then = _with_pool(then, pool)
-        short = pool - fits.fit(then).tight.terms.kv_pool
+        short = pool - fits.fit(then).tight.terms.kv_room
         if short > _FAR:
             # Nothing is left to give way but the memory itself: the log is of a larger GPU or fraction.
             then = _with_memory(then, short)
@@ -118,7 +118,7 @@ def _calibrated(
 
 def _with_pool(then: Plan, pool: float) -> Plan:
     """The plan whose pool is as measured: the other terms take the difference."""
-    shift = fits.fit(then).tight.terms.kv_pool - pool
+    shift = fits.fit(then).tight.terms.kv_room - pool
     return replace(then, measured=replace(then.measured or Measured(), rest_shift=shift, rounding=_PRINTED))
 
 

@@ -72,7 +72,7 @@ def _weights(fitted: fits.Fit, known: Calibration | None) -> Metric:
 
 def _pool(plan: Plan, fitted: fits.Fit, bounds: fits.Bounds, basis: Basis) -> dict[str, Metric]:
     terms = fitted.tight.terms
-    if terms.kv_pool <= 0:
+    if terms.kv_room <= 0:
         names = ("kv_pool_bytes", "kv_pool_tokens", "kv_blocks", "max_concurrency", "longest_request_tokens")
         return {name: _plain(name, None, basis=basis) for name in names}
 
@@ -83,7 +83,7 @@ def _pool(plan: Plan, fitted: fits.Fit, bounds: fits.Bounds, basis: Basis) -> di
     def longest(pool: paging.Pool) -> float:
         return float(pool.longest_request(limit=max(plan.llm.max_context_tokens, plan.max_model_len)))
 
-    size = _ranged("kv_pool_bytes", terms.kv_pool, low=max(terms.pool_low, 0.0), high=terms.pool_high, basis=basis)
+    size = _ranged("kv_pool_bytes", terms.kv_room, low=max(terms.pool_low, 0.0), high=terms.pool_high, basis=basis)
     return {
         "kv_pool_bytes": size,
         "kv_pool_tokens": counted("kv_pool_tokens", lambda pool: fits.pool_tokens(plan, pool)),
