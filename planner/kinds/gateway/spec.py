@@ -130,6 +130,17 @@ class GatewaySpec(GatewayInputs):
         advanced=True,
         help=_("5 in 100,000 instance-hours, as of a node."),
     )
+    outage_s: float = quantity(
+        300.0,
+        label=_("An instance is down for"),
+        group=HEALTH,
+        unit="s",
+        shown="min",
+        ge=0,
+        le=1e7,
+        advanced=True,
+        help=_("Until it runs again with weights loaded; its cache is then empty."),
+    )
     instances_lost: int = quantity(
         1,
         label=_("Instances lost together"),

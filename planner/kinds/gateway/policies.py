@@ -1,0 +1,183 @@
+"""The policies on the same load: hits, waiting, skew and what the fleet can carry with each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.formulas import affinity, prefix_index, queueing
+from planner.kinds.gateway.inputs import POLICY_LABELS
+from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
+from planner.kinds.gateway.service import Service, request_s, service_of
+from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.waits import SPREADING, UNCAPPED, spilled_share, uneven, wait_s
+
+LABELS = {**POLICY_LABELS, UNCAPPED: "Longest prefix, no cap"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one policy does with the load of the spec. Times are None where the queue grows without end."""
+
+    name: str
+    hits: Hits
+    delivered: float
+    """Share of the prompt tokens hit in the end: what routing finds, less what was evicted since."""
+    captured: float
+    """Before the eviction."""
+    service: Service
+    wait_s: float | None
+    ttft_s: float | None
+    ttft_p99_s: float | None
+    skew: float
+    """Mean load of the fullest instance over the mean of all."""
+    spilled: float
+    """Requests sent away from the holder of their prefix because its queue is longer than computing it."""
+    capacity_rps: float
+    """Request rate that saturates the first instance."""
+    relative: float = 1.0
+    """The same over random's."""
+
+    @property
+    def label(self) -> str:
+        return LABELS[self.name]
+
+    def share_waiting_longer(self, time_s: float) -> float:
+        """Requests that wait longer than this for their prefill: an atom at zero and an exponential tail."""
+        rho = self.service.queue_rho
+        if self.wait_s is None:
+            return 1.0
+        return rho * math.exp(-time_s * rho / self.wait_s) if self.wait_s > 0 and rho > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All policies side by side, the one chosen, and whether they tie."""
+
+    outcomes: dict[str, Outcome]
+    chosen: Outcome
+    reuse: Reuse
+    held: Hits
+    """What the fleet could hit if every request found the best cache."""
+    tie: affinity.Reason
+    gain: float
+    """Capacity with affinity over random's."""
+    prefill_share_of_random: float
+
+    @property
+    def best(self) -> Outcome:
+        """The most capacity; between equals the shortest wait."""
+        real = [each for each in self.outcomes.values() if each.name != UNCAPPED]
+        return max(real, key=lambda each: (round(each.capacity_rps, 6), -(each.wait_s or math.inf)))
+
+
+def policies_of(spec: GatewaySpec, *, routers: int, gateway_s: float) -> Policies:
+    """Every policy on the load of the spec, routed by so many gateways."""
+    reuse = reuse_of(spec)
+    names = [*POLICY_LABELS]
+    if spec.hot_prefix_cap is not None:
+        names.insert(names.index("cost_based"), UNCAPPED)
+    drafts = [_outcome(spec, reuse, name=name, routers=routers, gateway_s=gateway_s) for name in names]
+    base = drafts[0].capacity_rps
+    outcomes = {each.name: replace(each, relative=each.capacity_rps / base) for each in _with_tails(drafts, gateway_s)}
+    spread, pooled = hits(reuse, placement="spread"), hits(reuse, placement="pooled")
+    random = outcomes["random"]
+    share = random.service.prefill_share / random.service.rho if random.service.rho > 0 else 0.0
+    of_reusable = 1 / reuse.reusable_share if reuse.reusable_share > 0 else 0.0
+    facts = {
+        "random_hits": spread.share * of_reusable,
+        "reusable": reuse.reusable_share,
+        "prefill_share": share,
+    }
+    return Policies(
+        outcomes=outcomes,
+        chosen=outcomes[spec.policy],
+        reuse=reuse,
+        held=pooled,
+        tie=affinity.tie_reason(pooled.share * of_reusable, load=random.service.rho, **facts),
+        gain=affinity.affinity_gain(pooled.share * of_reusable, **facts),
+        prefill_share_of_random=share,
+    )
+
+
+def cap_of(spec: GatewaySpec) -> float:
+    """The tightest of the limits that the cost-based policy keeps."""
+    return min(spec.load_bound, math.inf if spec.hot_prefix_cap is None else spec.hot_prefix_cap)
+
+
+def _placement(spec: GatewaySpec, name: str) -> tuple[Placement, float]:
+    if name in SPREADING:
+        return "spread", math.inf
+    if name == "bounded_hash":
+        return ("by_session", math.inf) if spec.hash_key == "session" else ("hashed", spec.load_bound)
+    if name == "cost_based":
+        return "copied", cap_of(spec)
+    if name == UNCAPPED or spec.hot_prefix_cap is None:
+        return "pooled", math.inf
+    return "copied", spec.hot_prefix_cap
+
+
+def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gateway_s: float) -> Outcome:
+    placement, cap = _placement(spec, name)
+    found = hits(reuse, placement=placement, cap=cap)
+    reached = (
+        _reached(spec, reuse, found, routers=routers) if name in ("prefix_aware", UNCAPPED, "cost_based") else found
+    )
+    delivered = _delivered(spec, reached, name=name)
+    service = service_of(spec, reuse=reuse, hits=delivered)
+    spilled = 0.0
+    if name == "cost_based":
+        left = max(1 - service.decode_share, 1e-12)
+        saved_s = delivered.share * spec.input_tokens / (spec.prefill_tokens_per_s * left)
+        spilled = spilled_share(rho=service.queue_rho, service=service, saved_s=saved_s)
+        service = service_of(spec, reuse=reuse, hits=delivered, spilled=spilled)
+    load = uneven(spec, reuse, name=name, cap=cap)
+    waiting_s = wait_s(spec, reuse, name=name, service=service, load=load, routers=routers)
+    mean_s, each_s = service.mean_s, request_s(spec, computed_tokens=service.computed_tokens)
+    return Outcome(
+        name=name,
+        hits=found,
+        delivered=1 - service.computed_tokens / reuse.prompt_tokens if reuse.rps > 0 else 0.0,
+        captured=reached.share,
+        service=service,
+        wait_s=waiting_s,
+        ttft_s=None if waiting_s is None or mean_s is None else gateway_s + waiting_s + mean_s,
+        ttft_p99_s=None,
+        skew=load.peak,
+        spilled=spilled,
+        capacity_rps=spec.instances / each_s / (load.peak if name in ("prefix_aware", UNCAPPED) else 1.0),
+    )
+
+
+def _reached(spec: GatewaySpec, reuse: Reuse, found: Hits, *, routers: int) -> Hits:
+    """What the index knows: routers that only remember their own decisions know one session in R."""
+    if spec.index_place != "approximate" or routers <= 1 or reuse.rps <= 0:
+        return found
+    history = found.history / routers
+    tokens = found.prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.private_tokens
+    return replace(found, history=history, share=tokens / reuse.prompt_tokens)
+
+
+def _delivered(spec: GatewaySpec, reached: Hits, *, name: str) -> Hits:
+    """Less what has been evicted since the index knew of it; a hash asks no index."""
+    lag_s = spec.event_lag_s if spec.index_place != "approximate" else 0.0
+    if name in SPREADING or name == "bounded_hash":
+        return reached
+    kept = 1 - prefix_index.stale_share(lag_s, retention_s=reached.retention_s)
+    return replace(reached, prefix=reached.prefix * kept, history=reached.history * kept, share=reached.share * kept)
+
+
+def _with_tails(drafts: list[Outcome], gateway_s: float) -> list[Outcome]:
+    """P99 of the TTFT: the wait with an exponential tail and the prefill, convolved, for all policies at once."""
+    known = [each for each in drafts if each.wait_s is not None and each.service.mean_s]
+    if not known:
+        return drafts
+    size = min(len(each.service.seconds) for each in known)
+    service_s = np.array([each.service.seconds[-size:] for each in known])
+    waiting = np.array([min(each.service.queue_rho, 1.0) for each in known])
+    wait_s = np.array([(each.wait_s or 0.0) / max(each.service.queue_rho, 1e-12) for each in known])
+    p99 = queueing.delay_quantiles_s([0.99], waiting=waiting, wait_if_waiting_s=wait_s, service_s=service_s)
+    tails = {each.name: float(value) + gateway_s for each, value in zip(known, p99, strict=True)}
+    return [replace(each, ttft_p99_s=tails.get(each.name)) for each in drafts]

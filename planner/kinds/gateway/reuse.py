@@ -1,0 +1,218 @@
+"""What prompts share, and what the caches of the fleet hit of it under each way of placing requests.
+
+A prompt is a shared prefix, the history of its session and new tokens; all but the new tokens can be reused. Turns of a
+session are geometric and each adds the same, so the mean history follows from the mean prompt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtr
+
+from planner.formulas import hashing
+from planner.formulas.caching import (
+    CachedLoad,
+    OneShots,
+    Sessions,
+    characteristic_time_s,
+    hit_share,
+)
+from planner.formulas.gaps import LogNormal
+from planner.formulas.popularity import IndependentItems, Popularity, SharedPrefixes, zipf
+from planner.kinds.gateway.spec import GatewaySpec
+
+Placement = Literal["pooled", "copied", "hashed", "by_session", "spread"]
+"""All of a prefix in one place; hot prefixes in several; several and their sessions torn between them; sessions kept
+together, prefixes everywhere; all anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What of the prompts can be reused, and how much comes of it."""
+
+    rps: float
+    instances: int
+    cache_tokens: float
+    prompt_tokens: float
+    output_tokens: float
+    prefix_tokens: float
+    groups: int
+    exponent: float
+    turns: float
+    gap_s: float
+    gap_sigma: float
+
+    @property
+    def follow_share(self) -> float:
+        """Turns that another one follows."""
+        return 1 - 1 / self.turns
+
+    @property
+    def private_tokens(self) -> float:
+        """Mean of a prompt beside the shared prefix, history and new tokens."""
+        return self.prompt_tokens - self.prefix_tokens
+
+    @property
+    def new_tokens(self) -> float:
+        """What each turn adds."""
+        return self.private_tokens / self.turns
+
+    @property
+    def reusable_share(self) -> float:
+        """Share of the prompt tokens that were sent before."""
+        return (self.prefix_tokens + self.follow_share * self.private_tokens) / self.prompt_tokens
+
+    @property
+    def popularity(self) -> Popularity:
+        return zipf(max(self.groups, 1), exponent=self.exponent)
+
+    @property
+    def gaps(self) -> LogNormal:
+        return LogNormal.of_mean(self.gap_s, sigma=self.gap_sigma)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What caches find: shares of the prefix tokens, of the history, and of all prompt tokens."""
+
+    prefix: float
+    history: float
+    share: float
+    retention_s: float
+    """How long an untouched entry stays; infinite where everything fits."""
+
+
+def reuse_of(spec: GatewaySpec) -> Reuse:
+    """The reuse of a spec; without groups the whole prompt belongs to its session."""
+    return Reuse(
+        rps=spec.peak_rps,
+        instances=spec.instances,
+        cache_tokens=float(spec.kv_tokens_per_instance),
+        prompt_tokens=spec.input_tokens,
+        output_tokens=spec.output_tokens,
+        prefix_tokens=spec.prefix_tokens if spec.prefix_groups else 0.0,
+        groups=spec.prefix_groups,
+        exponent=spec.prefix_exponent,
+        turns=spec.turns,
+        gap_s=spec.gap_s,
+        gap_sigma=spec.gap_sigma,
+    )
+
+
+@lru_cache(maxsize=256)
+def hits(reuse: Reuse, *, placement: Placement, cap: float = math.inf) -> Hits:
+    """Hits of a placement; ``cap`` is the most one prefix may load an instance, in means."""
+    if reuse.rps <= 0:
+        return Hits(0.0, 0.0, 0.0, math.inf)
+    if placement == "spread":
+        return _spread(reuse)
+    if placement == "by_session":
+        return _by_session(reuse)
+    return _pooled(reuse, cap=cap, torn=placement == "hashed")
+
+
+def _found(reuse: Reuse, *, prefix: float, history: float, retention_s: float) -> Hits:
+    tokens = prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.private_tokens
+    return Hits(prefix, history, tokens / reuse.prompt_tokens, retention_s)
+
+
+def _copied(popularity: Popularity, *, instances: int, cap: float) -> Popularity:
+    """Each copy of a hot prefix as an item of its own with its part of the requests."""
+    if math.isinf(cap):
+        return popularity
+    copies = hashing.copies(popularity.shares, instances=instances, cap=cap)
+    return Popularity(popularity.shares / copies, popularity.items * copies)
+
+
+def _private(reuse: Reuse, *, rps: float) -> Sessions:
+    return Sessions.geometric(
+        reuse.gaps, turns_per_s=rps, follow_share=reuse.follow_share, context_tokens=reuse.private_tokens
+    )
+
+
+def _prefixes(reuse: Reuse, *, rps: float, popularity: Popularity) -> SharedPrefixes:
+    return SharedPrefixes(
+        popularity, reuse.prefix_tokens, sessions_per_s=rps / reuse.turns, mean_turns=reuse.turns, gaps=reuse.gaps
+    )
+
+
+def _pooled(reuse: Reuse, *, cap: float, torn: bool) -> Hits:
+    """N caches act as one N times as large; under a hash sessions of copied prefixes meet their history by chance."""
+    popularity = reuse.popularity
+    prefixes = _prefixes(reuse, rps=reuse.rps, popularity=_copied(popularity, instances=reuse.instances, cap=cap))
+    stay, by_chance = 1.0, 0.0
+    if torn and reuse.groups:
+        copies = hashing.copies(popularity.shares, instances=reuse.instances, cap=cap)
+        weights = popularity.shares * popularity.items
+        stay = float(weights[copies <= 1].sum())
+        by_chance = float((weights / copies)[copies > 1].sum())
+    own = _private(reuse, rps=reuse.rps * stay)
+    passing = OneShots(reuse.rps * (reuse.output_tokens + (1 - stay) * reuse.private_tokens))
+    retention_s = characteristic_time_s([own, prefixes, passing], capacity_tokens=reuse.cache_tokens * reuse.instances)
+    kept = float(reuse.gaps.cdf(retention_s))
+    return _found(
+        reuse,
+        prefix=_share_of([prefixes], retention_s),
+        history=kept * (stay + by_chance),
+        retention_s=float(retention_s),
+    )
+
+
+def _by_session(reuse: Reuse) -> Hits:
+    """Each instance has its part of the sessions, and copies of all the prefixes they start with."""
+    rps = reuse.rps / reuse.instances
+    own, prefixes = _private(reuse, rps=rps), _prefixes(reuse, rps=rps, popularity=reuse.popularity)
+    loads: list[CachedLoad] = [own, prefixes, OneShots(rps * reuse.output_tokens)]
+    retention_s = characteristic_time_s(loads, capacity_tokens=reuse.cache_tokens)
+    return _found(
+        reuse,
+        prefix=_share_of([prefixes], retention_s),
+        history=float(reuse.gaps.cdf(retention_s)),
+        retention_s=float(retention_s),
+    )
+
+
+def _spread(reuse: Reuse) -> Hits:
+    """Each turn falls anywhere: prefixes are hit where they are popular, histories by luck."""
+    rps = reuse.rps / reuse.instances
+    prefixes = IndependentItems(reuse.popularity, requests_per_s=rps, item_tokens=reuse.prefix_tokens)
+    passing = OneShots(rps * (reuse.private_tokens + reuse.output_tokens))
+    loads: list[CachedLoad] = [prefixes, passing] if reuse.prefix_tokens > 0 else [passing]
+    retention_s = float(characteristic_time_s(loads, capacity_tokens=reuse.cache_tokens))
+    return _found(
+        reuse,
+        prefix=_share_of([prefixes], retention_s),
+        history=_by_luck(reuse, retention_s=retention_s),
+        retention_s=retention_s,
+    )
+
+
+def _by_luck(reuse: Reuse, *, retention_s: float) -> float:
+    """The last visit to this instance was j turns back, and what the session had then is still here.
+
+    Sums of gaps are taken as log-normal with their mean and variance (Fenton and Wilkinson). Of a history that grows
+    evenly over geometric turns the part that existed j turns back weighs q^(j − 1).
+    """
+    one = 1 / reuse.instances
+    stay = reuse.follow_share * (1 - one)
+    most = 1 if stay <= 0 else min(400, max(1, math.ceil(-16 / math.log(stay))))
+    turns = np.arange(1, most + 1)
+    weights = one * stay ** (turns - 1.0)
+    if math.isinf(retention_s):
+        return float(weights.sum())
+    if retention_s <= 0:
+        return 0.0
+    squared = np.log1p(math.expm1(reuse.gap_sigma**2) / turns)
+    median = turns * reuse.gap_s * np.exp(-squared / 2)
+    scores = np.log(retention_s / median) / np.sqrt(squared)
+    return float(weights @ ndtr(scores))
+
+
+def _share_of(loads: Sequence[CachedLoad], retention_s: float) -> float:
+    return float(hit_share(loads, time_s=retention_s))
