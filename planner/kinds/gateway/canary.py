@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.formulas import canary, flush
 from planner.kinds.gateway.policies import Policies
@@ -38,17 +39,7 @@ def canary_of(spec: GatewaySpec, *, policies: Policies) -> Canary:
     """Samples and time of a canary at the peak."""
     normal = _samples(spec, weight=spec.canary_weight) or 0.0
     few = normal * spec.base_error_rate < FEW_ERRORS
-    exact = (
-        canary.exact_samples(
-            spec.base_error_rate,
-            worse=spec.canary_error_rate,
-            alpha=spec.false_alarm,
-            power=spec.power,
-            at_most=MOST_EXACT,
-        )
-        if few
-        else None
-    )
+    exact = _exact(spec.base_error_rate, spec.canary_error_rate, spec.false_alarm, spec.power) if few else None
     samples = float(max(exact, normal)) if exact is not None else normal
     quantile = spec.latency_quantile
     over = canary.exceedance(quantile, slower=spec.latency_regression, sigma=spec.latency_sigma)
@@ -83,6 +74,11 @@ def canary_of(spec: GatewaySpec, *, policies: Policies) -> Canary:
             power=spec.power,
         ),
     )
+
+
+@lru_cache(maxsize=64)
+def _exact(base: float, worse: float, alpha: float, power: float) -> int | None:
+    return canary.exact_samples(base, worse=worse, alpha=alpha, power=power, at_most=MOST_EXACT)
 
 
 def _samples(spec: GatewaySpec, *, weight: float) -> float | None:

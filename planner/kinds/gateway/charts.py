@@ -1,4 +1,4 @@
-"""The pictures of a design, as neutral figures."""
+"""The pictures of a design, as neutral figures: those of the gateway itself, its price and its bill."""
 
 from __future__ import annotations
 
@@ -6,20 +6,34 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.kinds.gateway.charts_change import canary, goodput
+from planner.kinds.gateway.charts_failure import after_loss, lost
+from planner.kinds.gateway.charts_routing import capacity, hits, skew, stale_views, ttft
 from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.words import percent
 
 
 def charts(spec: GatewaySpec, result: Result) -> Sequence[Chart]:
     """All charts of a design; those without data are left out."""
-    made = [_binds(spec, result), _growth(spec, result)]
+    made = [
+        capacity(spec, result),
+        hits(spec, result),
+        ttft(spec, result),
+        skew(spec, result),
+        _binds(spec, result),
+        _saturation(spec, result),
+        _cores(result),
+        lost(spec, result),
+        after_loss(spec, result),
+        goodput(spec, result),
+        canary(spec, result),
+        stale_views(spec, result),
+        _growth(spec, result),
+        _bill(result),
+    ]
     return [chart for chart in made if chart is not None]
-
-
-def numbers(series: Series, name: str) -> list[float | None]:
-    """A column as figures."""
-    return [value if isinstance(value, int | float) else None for value in series.column(name).values]
 
 
 def _binds(spec: GatewaySpec, result: Result) -> Chart:
@@ -46,6 +60,44 @@ def _binds(spec: GatewaySpec, result: Result) -> Chart:
     )
 
 
+def _saturation(spec: GatewaySpec, result: Result) -> Chart | None:
+    series = result.series["saturation"]
+    names, rates = list(series.column("part").values), numbers(series, "rate_rps")
+    if spec.peak_rps <= 0:
+        return None
+    told = [f"{name} {show(rate, 'req/s')}" for name, rate in zip(names, rates, strict=True)]
+    return Chart(
+        name="gateway_bottleneck",
+        title="Is the gateway the bottleneck?",
+        subtitle="Request rate at which each part is full. A decision is cheap: streams, files and events come first.",
+        form="bars",
+        x=Axis("full at", unit="req/s", log=True, start_at_zero=False),
+        y=Axis("part"),
+        traces=(Trace("full at", x=names, y=rates),),
+        limits=(Limit(spec.peak_rps, f"peak {show(spec.peak_rps, 'req/s')}", axis="x"),),
+        summary="; ".join(told) + ".",
+    )
+
+
+def _cores(result: Result) -> Chart | None:
+    series = result.series["cores"]
+    names, cores = list(series.column("work").values), numbers(series, "cores")
+    total = sum(each or 0.0 for each in cores)
+    if total <= 0:
+        return None
+    told = [f"{name} {show(each, 'cores')}" for name, each in zip(names, cores, strict=True)]
+    return Chart(
+        name="gateway_cores",
+        title="What do the cores do?",
+        subtitle=f"Parts sum to {show(total, 'cores')} of all replicas.",
+        form="bars",
+        x=Axis("cores", unit="cores"),
+        y=Axis("work"),
+        traces=(Trace("cores", x=names, y=cores),),
+        summary="; ".join(told) + ".",
+    )
+
+
 def _growth(spec: GatewaySpec, result: Result) -> Chart | None:
     series = result.series["cost_by_rate"]
     rates, prices = numbers(series, "rate_rps"), numbers(series, "cost_usd_per_m_output_tokens")
@@ -63,4 +115,30 @@ def _growth(spec: GatewaySpec, result: Result) -> Chart | None:
         marks=() if now is None else (Mark(spec.peak_rps, now, f"this design {show(now, 'USD')}"),),
         summary=f"Price per million output tokens against the peak rate; {show(now, 'USD/M output tokens')} here.",
         compare=True,
+    )
+
+
+def _bill(result: Result) -> Chart | None:
+    series = result.series["bill"]
+    rows = [
+        (name, amount)
+        for name, amount in zip(series.column("part").values, numbers(series, "usd_per_h"), strict=True)
+        if amount
+    ]
+    bill = result.value("cost_usd_per_h") or 0.0
+    if bill <= 0:
+        return None
+    names = [name for name, _ in rows]
+    idle = {"replicas, headroom", "replicas, spare"}
+    used: list[float | None] = [None if name in idle else amount for name, amount in rows]
+    bought: list[float | None] = [amount if name in idle else None for name, amount in rows]
+    return Chart(
+        name="bill",
+        title=f"Where do {show(bill, 'USD')}/h go?",
+        subtitle="Parts sum to the bill. The tint is bought, not used.",
+        form="bars",
+        x=Axis("cost", unit="USD/h"),
+        y=Axis("part"),
+        traces=(Trace("used", x=names, y=used), Trace("bought, not used", x=names, y=bought, idle=True)),
+        summary="; ".join(f"{name} {show(amount, 'USD/h')}" for name, amount in rows) + ".",
     )

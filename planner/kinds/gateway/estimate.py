@@ -9,6 +9,7 @@ from planner.kinds.gateway.figures import metrics
 from planner.kinds.gateway.findings import findings
 from planner.kinds.gateway.plan import Plan, plan
 from planner.kinds.gateway.series import all_series
+from planner.kinds.gateway.series_routing import view_interval
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.words import counted, percent
 
@@ -43,6 +44,7 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
             "catalog_digest": catalog.digest,
             "catalog_as_of": catalog.as_of,
             "spec_version": spec.version,
+            "view_interval": view_interval(made),
         },
     )
 

@@ -11,6 +11,10 @@ from planner.kinds.gateway.policies import SPREADING, Outcome, Policies
 from planner.kinds.gateway.spec import GatewaySpec
 
 
+MOST_ORDERS = 30.0
+"""Powers of ten of probes: beyond the age of the universe, probed each millisecond."""
+
+
 @dataclass(frozen=True, slots=True)
 class Noticed:
     """Time until the last gateway stops sending, and what was sent meanwhile; None: never noticed."""
@@ -89,11 +93,7 @@ def failure_of(spec: GatewaySpec, *, load: Load, policies: Policies, routers: in
         retry_factor=_retry_factor(spec, budget=spec.retry_budget),
         retry_factor_free=_retry_factor(spec, budget=None),
         miss=miss,
-        false_apart_s=None
-        if spec.detection == "passive"
-        else detection.seconds_between_false_ejections(
-            miss, failures=spec.probe_failures, interval_s=spec.probe_interval_s, instances=spec.instances
-        ),
+        false_apart_s=_false_apart_s(spec, miss=miss),
         most_out=ejection.most_ejected(spec.instances, cap_share=spec.ejection_cap),
         idle_s=ejection.idle_after_recovery_s(spec.outage_s, base_s=spec.ejection_s)
         if spec.half_open == "on"
@@ -145,6 +145,15 @@ def _miss(spec: GatewaySpec, *, chosen: Outcome) -> float:
         return spec.probe_error
     late = chosen.share_waiting_longer(spec.probe_timeout_s)
     return 1 - (1 - spec.probe_error) * (1 - late)
+
+
+def _false_apart_s(spec: GatewaySpec, *, miss: float) -> float | None:
+    """Between two live instances taken for dead; None when it is never, or so rare that no number holds it."""
+    if spec.detection == "passive" or miss <= 0 or -math.log10(miss) * spec.probe_failures > MOST_ORDERS:
+        return None
+    return detection.seconds_between_false_ejections(
+        miss, failures=spec.probe_failures, interval_s=spec.probe_interval_s, instances=spec.instances
+    )
 
 
 def _surge(spec: GatewaySpec, *, policies: Policies) -> dict[str, float]:

@@ -8,7 +8,7 @@ from planner.core.quantities import show
 from planner.core.result import Finding
 from planner.formulas import detection
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import counted, percent
+from planner.kinds.gateway.words import counted, few, percent
 
 DAY_S = 86_400.0
 BUSY_IS_DEAD = 0.01
@@ -170,7 +170,8 @@ def _retries(plan: Plan) -> Iterator[Finding]:
         severity="info",
         message=f"Retries stop at {percent(spec.retry_budget)} of the requests: {found.retry_factor:.3g} attempts of "
         f"each when all fail, without the budget {free:.3g}. Of {show(found.noticed.worst_lost, 'requests')} sent to a "
-        f"dead instance {show(found.lost, 'requests')} fail for good.",
+        f"dead instance {few(found.lost or 0.0, 'request')} {'fails' if 0 < (found.lost or 0.0) < 0.5 else 'fail'} "
+        "for good.",
         metric="retry_amplification",
     )
 
@@ -268,7 +269,7 @@ def _cold(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="cold_after_loss",
         severity="error" if over else "info",
-        message=f"{lost} lost take {'its' if spec.instances_lost == 1 else 'their'} cache along: "
+        message=f"The loss of {lost} takes the cache along: "
         f"{show(found.surge_tokens, 'tokens')} are computed again within {show(found.warm_s, 's')}, and the "
         f"{left:,} left are {percent(found.rho_after)} busy at first, {percent(found.rho_after_warm)} when "
         f"warm{worse}.",

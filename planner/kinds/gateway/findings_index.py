@@ -9,7 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Finding
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.waits import SPREADING
-from planner.kinds.gateway.words import counted, percent
+from planner.kinds.gateway.words import a_second, counted, percent
 
 MUCH_LOST = 0.01
 
@@ -21,8 +21,8 @@ def index_findings(plan: Plan) -> Iterator[Finding]:
         code="probing_or_tree",
         severity="info",
         message=f"Asking {_each(plan.spec.instances)} for {counted(index.blocks_per_request, 'block')} would be "
-        f"{show(index.lookups_probing_per_s, '1/s').replace('/s', ' a second')}; one prefix tree answers with "
-        f"{show(index.lookups_tree_per_s, '1/s').replace('/s', ' a second')} in {show(index.bytes, 'bytes')} "
+        f"{a_second(index.lookups_probing_per_s, 'look-ups')}; one prefix tree answers with "
+        f"{a_second(index.lookups_tree_per_s, 'look-ups')} in {show(index.bytes, 'bytes')} "
         f"({index.bytes / 2**20:,.1f} MiB).",
         metric="lookups_per_s_prefix_tree",
     )
@@ -46,7 +46,7 @@ def _intake(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="index_intake",
         severity="error" if full else "warning",
-        message=f"{show(index.events_per_s, '1/s')} KV events reach each copy of the index, "
+        message=f"{a_second(index.events_per_s, 'KV events')} reach each copy of the index, "
         f"{percent(index.intake_share)} of what it takes"
         + (": its lag grows without end." if full else ", above the planned fill."),
         metric="index_intake",
@@ -78,7 +78,7 @@ def _place(plan: Plan) -> Iterator[Finding]:
     if spec.index_place == "approximate":
         return
     replicas = counted(sized.replicas, "gateway")
-    inside = f"{show(index.bytes, 'bytes')} and {show(index.events_per_s, '1/s')} events in each of {replicas}"
+    inside = f"{show(index.bytes, 'bytes')} and {a_second(index.events_per_s, 'events')} in each of {replicas}"
     stale = f"{100 * plan.stale_share:.2g} % of the hits"
     if spec.index_place == "service":
         message = (
@@ -87,7 +87,8 @@ def _place(plan: Plan) -> Iterator[Finding]:
         )
     else:
         message = (
-            f"The index in process takes {inside}, {show(sized.replicas * index.events_per_s, '1/s')} in all; as a "
+            f"The index in process takes {inside}, {a_second(sized.replicas * index.events_per_s, 'events')} in all; "
+            "as a "
             f"service it would be one copy and a hop of {show(spec.index_hop_s, 's')}. The lag of "
             f"{show(index.lag_s, 's')} loses {stale}."
         )

@@ -9,7 +9,7 @@ from planner.core.result import Finding
 from planner.formulas import proxying
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.replicas import EXTERNAL, PROXY, Resource, of
-from planner.kinds.gateway.words import counted, percent
+from planner.kinds.gateway.words import a_second, counted, percent
 
 STORM_WORTH_A_WARNING = 0.2
 
@@ -45,6 +45,11 @@ def _index_too_large(plan: Plan) -> Iterator[Finding]:
 
 def _words(resource: Resource, amount: float) -> str:
     return show(amount, resource.unit)
+
+
+def _amount(resource: Resource, amount: float) -> str:
+    """Without the word for things, which was just said."""
+    return f"{amount:,.0f}" if resource.unit in ("files", "requests", "cores") else show(amount, resource.unit)
 
 
 def _too_few(plan: Plan) -> Iterator[Finding]:
@@ -144,7 +149,7 @@ def _binding(plan: Plan) -> Iterator[Finding]:
         code="gateway_binding",
         severity="info",
         message=f"{binding.name[:1].upper()}{binding.name[1:]} bind first: {_words(binding, binding.demand)} of "
-        f"{_words(binding, binding.capacity)} a replica. Of {sized.cores:.3g} cores {largest} take "
+        f"{_amount(binding, binding.capacity)} a replica. Of {sized.cores:.3g} cores {largest} take "
         f"{sized.cpu_parts[largest]:.3g} and decisions {decisions:.2g}: a core makes {per_core} decisions a second, so "
         "the decision is not what a gateway runs out of.",
         metric="busiest_utilisation",
@@ -167,7 +172,7 @@ def _external(plan: Plan) -> Iterator[Finding]:
         code="external_processing",
         severity="warning",
         message=f"An external processor that sees every body and chunk takes {sum(spent.values()):,.0f} cores: "
-        f"{spent['event_cpu_s']:,.0f} for {show(plan.load.events_per_s, '1/s')} events and "
+        f"{spent['event_cpu_s']:,.0f} for {a_second(plan.load.events_per_s, 'events')} and "
         f"{spent['prompt_token_cpu_s']:,.0f} for {show(plan.load.prompt_tokens_per_s, 'tok/s')} of prompts. A proxy "
         "that "
         f"relays takes {alone:.3g}.",

@@ -46,11 +46,11 @@ def _saturated(plan: Plan) -> Iterator[Finding]:
     change = {"policy": best.name} if other else None
     helps = f"{counted(needed, 'instance')} would be 80 % busy"
     if other:
-        helps = f"{best.label} carries {show(best.capacity_rps, 'req/s')} on the same instances"
+        helps = f"{best.said} carries {show(best.capacity_rps, 'req/s')} on the same instances"
     yield Finding(
         code="instances_saturated",
         severity="error",
-        message=f"{chosen.label} asks for {percent(chosen.service.rho)} of the time of {_all(spec.instances)}: they "
+        message=f"{chosen.said} asks for {percent(chosen.service.rho)} of the time of {_all(spec.instances)}: they "
         f"carry {show(chosen.capacity_rps, 'req/s')} of {show(plan.load.rps, 'req/s')}, so the queue grows without end "
         "and times have no value.",
         metric="ttft_p99_s",
@@ -69,7 +69,7 @@ def _hot_spot(plan: Plan, chosen: Outcome) -> Finding:
     return Finding(
         code="hot_spot",
         severity="error",
-        message=f"{chosen.label} makes a hot spot: the first prefix takes {percent(popularity.most)} of the sessions, "
+        message=f"{chosen.said} makes a hot spot: the first prefix takes {percent(popularity.most)} of the sessions, "
         f"{hottest:.3g} times what a mean instance gets, and the fullest of {spec.instances:,} instances is asked for "
         f"{chosen.skew:.3g} × the mean load. It saturates at {show(chosen.capacity_rps, 'req/s')} of "
         f"{show(plan.load.rps, 'req/s')} while the fleet is {percent(chosen.service.rho)} busy.",
@@ -134,7 +134,7 @@ def _tie_or_gain(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="affinity_pays",
             severity="info",
-            message=f"{chosen.label} hits {percent(chosen.delivered)} of the prompt tokens, random routing "
+            message=f"{chosen.said} hits {percent(chosen.delivered)} of the prompt tokens, random routing "
             f"{percent(random.delivered)}: the fleet carries {show(chosen.capacity_rps, 'req/s')} instead of "
             f"{show(random.capacity_rps, 'req/s')}. At this peak that is {show(saved, 'instances')} saved{worth}.",
             metric="relative_capacity",
@@ -143,11 +143,11 @@ def _tie_or_gain(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="policy_leaves_capacity",
         severity="warning",
-        message=f"{chosen.label} hits {percent(chosen.delivered)} of the prompt tokens and carries "
-        f"{show(chosen.capacity_rps, 'req/s')}; {best.label} hits {percent(best.delivered)} and carries "
+        message=f"{chosen.said} hits {percent(chosen.delivered)} of the prompt tokens and carries "
+        f"{show(chosen.capacity_rps, 'req/s')}; {best.words} hits {percent(best.delivered)} and carries "
         f"{show(best.capacity_rps, 'req/s')}, {gain:.3g} times as much.",
         metric="relative_capacity",
-        suggestion=f"Route by {best.label[:1].lower()}{best.label[1:]}.",
+        suggestion=f"Take {best.words}.",
         change={"policy": best.name},
     )
 

@@ -15,6 +15,16 @@ from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.waits import SPREADING, UNCAPPED, spilled_share, uneven, wait_s
 
 LABELS = {**POLICY_LABELS, UNCAPPED: "Longest prefix, no cap"}
+IN_WORDS = {
+    "random": "random routing",
+    "round_robin": "round robin",
+    "least_requests": "routing by least requests",
+    "power_of_two": "the power of two choices",
+    "bounded_hash": "the bounded-load hash",
+    "prefix_aware": "routing by longest prefix",
+    UNCAPPED: "routing by longest prefix without a cap",
+    "cost_based": "routing by cost",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,16 @@ class Outcome:
     @property
     def label(self) -> str:
         return LABELS[self.name]
+
+    @property
+    def words(self) -> str:
+        """Within a sentence."""
+        return IN_WORDS[self.name]
+
+    @property
+    def said(self) -> str:
+        """At the beginning of a sentence."""
+        return self.words[:1].upper() + self.words[1:]
 
     def share_waiting_longer(self, time_s: float) -> float:
         """Requests that wait longer than this for their prefill: an atom at zero and an exponential tail."""

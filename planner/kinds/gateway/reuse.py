@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from planner.formulas import hashing
 from planner.formulas.caching import (
@@ -24,6 +23,7 @@ from planner.formulas.caching import (
     hit_share,
 )
 from planner.formulas.gaps import LogNormal
+from planner.formulas.placement import scattered_sessions
 from planner.formulas.popularity import IndependentItems, Popularity, SharedPrefixes, zipf
 from planner.kinds.gateway.spec import GatewaySpec
 
@@ -143,25 +143,31 @@ def _prefixes(reuse: Reuse, *, rps: float, popularity: Popularity) -> SharedPref
 
 
 def _pooled(reuse: Reuse, *, cap: float, torn: bool) -> Hits:
-    """N caches act as one N times as large; under a hash sessions of copied prefixes meet their history by chance."""
-    popularity = reuse.popularity
+    """N caches act as one N times as large; under a hash sessions of copied prefixes wander between the copies."""
+    popularity, capacity = reuse.popularity, reuse.cache_tokens * reuse.instances
     prefixes = _prefixes(reuse, rps=reuse.rps, popularity=_copied(popularity, instances=reuse.instances, cap=cap))
-    stay, by_chance = 1.0, 0.0
-    if torn and reuse.groups:
-        copies = hashing.copies(popularity.shares, instances=reuse.instances, cap=cap)
-        weights = popularity.shares * popularity.items
-        stay = float(weights[copies <= 1].sum())
-        by_chance = float((weights / copies)[copies > 1].sum())
-    own = _private(reuse, rps=reuse.rps * stay)
-    passing = OneShots(reuse.rps * (reuse.output_tokens + (1 - stay) * reuse.private_tokens))
-    retention_s = characteristic_time_s([own, prefixes, passing], capacity_tokens=reuse.cache_tokens * reuse.instances)
-    kept = float(reuse.gaps.cdf(retention_s))
+    others: list[CachedLoad] = [prefixes, OneShots(reuse.rps * reuse.output_tokens)]
+    wandering, places = (0.0, 1.0) if not torn or not reuse.groups else _wandering(reuse, cap=cap)
+    settled = _private(reuse, rps=reuse.rps * (1 - wandering))
+    restless = _private(reuse, rps=reuse.rps * wandering)
+    if wandering > 0 and reuse.follow_share > 0:
+        restless = scattered_sessions(restless, nodes=places, capacity_tokens=capacity, others=[settled, *others])
+    retention_s = float(characteristic_time_s([settled, restless, *others], capacity_tokens=capacity))
     return _found(
         reuse,
         prefix=_share_of([prefixes], retention_s),
-        history=kept * (stay + by_chance),
-        retention_s=float(retention_s),
+        history=float((1 - wandering) * settled.gaps.cdf(retention_s) + wandering * restless.gaps.cdf(retention_s)),
+        retention_s=retention_s,
     )
+
+
+def _wandering(reuse: Reuse, *, cap: float) -> tuple[float, float]:
+    """Share of the sessions whose prefix has several places, and how many it has (harmonic mean)."""
+    popularity = reuse.popularity
+    copies = hashing.copies(popularity.shares, instances=reuse.instances, cap=cap)
+    weights = np.where(copies > 1, popularity.shares * popularity.items, 0.0)
+    share = float(weights.sum())
+    return (share, share / float((weights / copies).sum())) if share > 0 else (0.0, 1.0)
 
 
 def _by_session(reuse: Reuse) -> Hits:
@@ -180,38 +186,23 @@ def _by_session(reuse: Reuse) -> Hits:
 
 def _spread(reuse: Reuse) -> Hits:
     """Each turn falls anywhere: prefixes are hit where they are popular, histories by luck."""
-    rps = reuse.rps / reuse.instances
-    prefixes = IndependentItems(reuse.popularity, requests_per_s=rps, item_tokens=reuse.prefix_tokens)
-    passing = OneShots(rps * (reuse.private_tokens + reuse.output_tokens))
-    loads: list[CachedLoad] = [prefixes, passing] if reuse.prefix_tokens > 0 else [passing]
-    retention_s = float(characteristic_time_s(loads, capacity_tokens=reuse.cache_tokens))
+    popularity, instances = reuse.popularity, reuse.instances
+    everywhere = Popularity(popularity.shares / instances, popularity.items * instances)
+    prefixes = IndependentItems(everywhere, requests_per_s=reuse.rps, item_tokens=reuse.prefix_tokens)
+    capacity = reuse.cache_tokens * instances
+    others: list[CachedLoad] = [OneShots(reuse.rps * reuse.output_tokens)]
+    if reuse.prefix_tokens > 0:
+        others.append(prefixes)
+    own = _private(reuse, rps=reuse.rps)
+    if reuse.follow_share > 0:
+        own = scattered_sessions(own, nodes=float(instances), capacity_tokens=capacity, others=others)
+    retention_s = float(characteristic_time_s([own, *others], capacity_tokens=capacity))
     return _found(
         reuse,
         prefix=_share_of([prefixes], retention_s),
-        history=_by_luck(reuse, retention_s=retention_s),
+        history=float(own.gaps.cdf(retention_s)),
         retention_s=retention_s,
     )
-
-
-def _by_luck(reuse: Reuse, *, retention_s: float) -> float:
-    """The last visit to this instance was j turns back, and what the session had then is still here.
-
-    Sums of gaps are taken as log-normal with their mean and variance (Fenton and Wilkinson). Of a history that grows
-    evenly over geometric turns the part that existed j turns back weighs q^(j − 1).
-    """
-    one = 1 / reuse.instances
-    stay = reuse.follow_share * (1 - one)
-    most = 1 if stay <= 0 else min(400, max(1, math.ceil(-16 / math.log(stay))))
-    turns = np.arange(1, most + 1)
-    weights = one * stay ** (turns - 1.0)
-    if math.isinf(retention_s):
-        return float(weights.sum())
-    if retention_s <= 0:
-        return 0.0
-    squared = np.log1p(math.expm1(reuse.gap_sigma**2) / turns)
-    median = turns * reuse.gap_s * np.exp(-squared / 2)
-    scores = np.log(retention_s / median) / np.sqrt(squared)
-    return float(weights @ ndtr(scores))
 
 
 def _share_of(loads: Sequence[CachedLoad], retention_s: float) -> float:

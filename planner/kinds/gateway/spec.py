@@ -244,12 +244,12 @@ class GatewaySpec(GatewayInputs):
         group=OVERLOAD,
         unit="requests",
         ge=1,
-        le=100_000,
+        le=10_000,
         empty=_("from the objective"),
         help=_("Waiting and in prefill; more are refused at once."),
     )
     urgent_share: float = quantity(
-        0.7,
+        0.6,
         label=_("Urgent requests"),
         group=OVERLOAD,
         unit="ratio",

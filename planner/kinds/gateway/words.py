@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.core.quantities import show
+from planner.core.quantities import show, show_parts
 
 
 def percent(share: float) -> str:
@@ -17,8 +17,13 @@ def counted(count: float, noun: str) -> str:
     return f"{count:,.0f} {noun}{'' if round(count) == 1 else 's'}"
 
 
-def about(count: float, noun: str) -> str:
-    """The same of a figure that has decimals: "0.4 requests", "62.5 requests"."""
-    if count >= 1000 or count == round(count):
-        return counted(count, noun)
-    return f"{count:.3g} {noun}s"
+def a_second(rate: float, noun: str) -> str:
+    """A rate in words: "320 k look-ups a second"."""
+    return f"{show_parts(rate, '1/s')[0]} {noun} a second"
+
+
+def few(count: float, noun: str) -> str:
+    """A count that may be far below one: "75 requests", "hardly any request (0.025)"."""
+    if 0 < count < 0.5:
+        return f"hardly any {noun} ({count:.2g})"
+    return show(count, f"{noun}s")

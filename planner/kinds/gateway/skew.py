@@ -1,0 +1,71 @@
+"""Mean load of each instance under each policy, for one draw of where the prefixes lie."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.formulas import hashing
+from planner.kinds.gateway.policies import cap_of
+from planner.kinds.gateway.reuse import Reuse
+from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.waits import SPREADING
+
+DRAW = 20_260
+"""Seed of the draw: the picture of a design is always the same."""
+MOST_PREFIXES = 20_000
+MOST_INSTANCES = 20_000
+
+
+def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
+    """Loads of the instances in means, the fullest first."""
+    instances = min(spec.instances, MOST_INSTANCES)
+    if name in SPREADING or not reuse.groups or (name == "bounded_hash" and spec.hash_key == "session"):
+        return np.ones(instances)
+    cap = math.inf
+    if name == "cost_based":
+        cap = cap_of(spec)
+    elif name == "prefix_aware" and spec.hot_prefix_cap is not None:
+        cap = spec.hot_prefix_cap
+    placed = _placed(reuse, instances=instances, cap=cap)
+    if name == "bounded_hash":
+        placed = _passed_on(placed, bound=spec.load_bound)
+    if name == "cost_based":
+        placed = _levelled(placed, bound=spec.load_bound)
+    return np.sort(placed)[::-1]
+
+
+def _placed(reuse: Reuse, *, instances: int, cap: float) -> NDArray[np.float64]:
+    """Each prefix, or each copy of it, on an instance drawn at random."""
+    ranks = np.arange(1.0, min(reuse.groups, MOST_PREFIXES) + 1)
+    shares = ranks**-reuse.exponent
+    shares /= shares.sum()
+    if not math.isinf(cap):
+        copies = hashing.copies(shares, instances=instances, cap=cap).astype(np.int64)
+        shares = np.repeat(shares / copies, copies)
+    at = np.random.default_rng(DRAW).integers(0, instances, len(shares))
+    placed: NDArray[np.float64] = np.bincount(at, weights=shares * instances, minlength=instances)
+    return placed
+
+
+def _passed_on(placed: NDArray[np.float64], *, bound: float) -> NDArray[np.float64]:
+    """What is above the bound fills the room of the others, in proportion."""
+    kept = np.minimum(placed, bound)
+    room = bound - kept
+    return kept + room * ((placed - kept).sum() / room.sum()) if room.sum() > 0 else placed
+
+
+def _levelled(placed: NDArray[np.float64], *, bound: float) -> NDArray[np.float64]:
+    """What is above the bound goes to those that have least, up to one level."""
+    kept = np.minimum(placed, bound)
+    excess = float((placed - kept).sum())
+    low, high = 0.0, bound
+    for _ in range(50):
+        level = (low + high) / 2
+        if float(np.maximum(level - kept, 0.0).sum()) < excess:
+            low = level
+        else:
+            high = level
+    return np.maximum(kept, high)
