@@ -157,7 +157,7 @@ class GatewaySpec(GatewayInputs):
         0.2,
         label=_("Retry budget"),
         group=RETRIES,
-        unit="of requests",
+        unit="ratio",
         shown="%",
         ge=0,
         le=10,
