@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+LINE = 120
 PARTS = Path(__file__).resolve().parents[1] / "parts"
-FOLDERS = {"routing": "stations, turn"}
+FOLDERS = {"balancing": "state, ask", "routing": "stations, turn"}
 
 
 def policies(folder: str) -> list[str]:
     """Names of the policies in a folder of parts, in the order of their codes."""
     return sorted(path.stem for path in (PARTS / folder).glob("*.py") if path.stem not in ("__init__", "dispatch"))
+
+
+def _wrapped(start: str, items: list[str], *, around: str, bare: bool = False) -> list[str]:
+    """A list as the formatter writes it: on one line if it fits, else an item a line between brackets."""
+    line = ", ".join(items)
+    line = f"{start}{line}" if bare else f"{start}{around[0]}{line}{around[1]}"
+    if len(line) <= LINE:
+        return [line]
+    return [start + around[0], *(f"    {item}," for item in items), around[1]]
 
 
 def source(folder: str, *, arguments: str) -> str:
@@ -26,9 +36,9 @@ def source(folder: str, *, arguments: str) -> str:
         "from __future__ import annotations",
         "",
         "from sims.engine.kernel import handler",
-        f"from sims.parts.{folder} import {', '.join(names)}",
+        *_wrapped(f"from sims.parts.{folder} import ", names, around="()", bare=True),
         "",
-        "CODES = {" + ", ".join(f'"{name}": {code}' for code, name in enumerate(names)) + "}",
+        *_wrapped("CODES = ", [f'"{name}": {code}' for code, name in enumerate(names)], around="{}"),
         "",
         "",
         "@handler",

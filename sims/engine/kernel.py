@@ -98,6 +98,12 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False}
 handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True, **UNCOUNTED)
 """Decorates a function of the data plane that a loop calls."""
 
+UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+inner: Callable[[Any], Any] = numba.njit(forceinline=True, **UNCOUNTED, **UNWRAPPED)
+"""Decorates a handler that only loops call, never Python: unpacking a large state for Python is most of the time
+that compiling a small handler takes."""
+
 loop: Callable[[Any], Any] = numba.njit(cache=True, **UNCOUNTED)
 """Decorates an entry of the data plane. Coerce its arguments: another type compiles a second time."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import sims.systems.gateway
 import sims.systems.kv_pool
-import sims.systems.llm_serving  # noqa: F401 - both register their kernels
+import sims.systems.llm_serving  # noqa: F401 - all register their kernels
 from sims.engine import kernel
 
 

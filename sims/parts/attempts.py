@@ -1,0 +1,84 @@
+"""What becomes of a request whose instance fails it: again elsewhere while a budget lasts, resumed, lost or cut."""
+
+from __future__ import annotations
+
+from sims.engine.clock import schedule
+from sims.engine.kernel import inner
+from sims.engine.lists import push
+from sims.parts.calls import DECODING, HUNG, SENDING
+from sims.parts.health import next_half_open_s, on_bad
+from sims.parts.tally import count_cut, count_lost
+
+ARRIVALS, TICKS, INDEX, VIEWS, TIMEOUTS, BREAKERS, FIRST_INSTANCE = 0, 1, 2, 3, 4, 5, 6
+"""Sources of the clock; then one for the prefill of each instance."""
+
+MOST_RETRY_TOKENS = 100.0
+
+
+@inner
+def verdict_row(state, router):  # type: ignore[no-untyped-def]
+    """The row of breakers that a router goes by."""
+    return 0 if state.params[0].shared_verdicts == 1 else router
+
+
+@inner
+def send_again(state, slot):  # type: ignore[no-untyped-def]
+    """Put a request into the gateway's own queue."""
+    state.calls[slot].stage = SENDING
+    push(state.outbox[0], state.calls, slot)
+
+
+@inner
+def break_stream(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A stream broke midway: the gateway resumes it from what is out, or the client gets an error."""
+    totals, call = state.totals[0], state.calls[slot]
+    if state.params[0].resume == 1 and call.attempts <= state.params[0].most_resumes:
+        totals.resumed += 1
+        send_again(state, slot)
+    else:
+        count_cut(state, slot, now_s)
+
+
+@inner
+def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """The instance has failed a request."""
+    totals, params, call = state.totals[0], state.params[0], state.calls[slot]
+    if call.first_s >= 0.0:
+        break_stream(state, slot, now_s)
+        return
+    if on_bad(state, verdict_row(state, call.router), call.instance, now_s) == 1:
+        schedule(state.times, state.tree, BREAKERS, next_half_open_s(state))
+    if call.attempts <= params.retries and totals.retry_tokens >= 1.0:
+        totals.retry_tokens -= 1.0
+        totals.retried += 1
+        send_again(state, slot)
+    else:
+        count_lost(state, slot, now_s)
+
+
+@inner
+def stop_decoding(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """Note what a stream has given out by now."""
+    call = state.calls[slot]
+    if call.stage == DECODING and call.token_s > 0.0:
+        steps = int((now_s - call.start_s) / call.token_s)
+        call.generated = min(call.output - 1, call.generated + steps)
+        call.last_s = now_s
+
+
+@inner
+def hang(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """No answer will come; the gateway gives up after its timeout."""
+    call = state.calls[slot]
+    call.stage = HUNG
+    call.deadline_s = now_s + state.params[0].timeout_s
+    if state.hung[0].queued == 0:
+        schedule(state.times, state.tree, TIMEOUTS, call.deadline_s)
+    push(state.hung[0], state.calls, slot)
+
+
+@inner
+def grant_retries(state):  # type: ignore[no-untyped-def]
+    """Each request that arrives earns a share of a retry."""
+    totals = state.totals[0]
+    totals.retry_tokens = min(MOST_RETRY_TOKENS, totals.retry_tokens + state.params[0].retry_budget)

@@ -1,0 +1,85 @@
+"""What is counted of a request that passes a gateway, by the moment it happens, in batches."""
+
+from __future__ import annotations
+
+from sims.engine.kernel import inner
+from sims.engine.lists import give_slot
+from sims.engine.sketch import record
+from sims.parts.meter import batch_at
+
+
+@inner
+def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
+    """A request's first token is out."""
+    totals, window = state.totals[0], state.window[0]
+    waited_s = now_s - call.arrival_s + state.params[0].gateway_s
+    good = 1 if waited_s <= window.ttft_slo_s else 0
+    call.first_s = now_s
+    totals.first_tokens += 1
+    totals.ttft_sum_s += waited_s
+    totals.good += good
+    batch = batch_at(window, now_s)
+    if batch >= 0:
+        record(state.ttft[batch], waited_s, 1)
+        record(state.ttft_by_version[call.version], waited_s, 1)
+        tally = state.batches[batch]
+        tally.ttft_n += 1
+        tally.ttft_sum_s += waited_s
+        tally.good += good
+
+
+@inner
+def count_prompt(state, call, hit_tokens, now_s):  # type: ignore[no-untyped-def]
+    """A prompt goes into prefill with so much of it cached."""
+    totals = state.totals[0]
+    totals.prompt_tokens += call.tokens
+    totals.hit_tokens += hit_tokens
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        state.batches[batch].prompt_tokens += call.tokens
+        state.batches[batch].hit_tokens += hit_tokens
+
+
+@inner
+def count_finish(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A request's last token is out."""
+    totals, call = state.totals[0], state.calls[slot]
+    whole_s = now_s - call.arrival_s + state.params[0].gateway_s
+    totals.finished += 1
+    totals.finished_output_tokens += call.output
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        record(state.e2e[batch], whole_s, 1)
+        state.batches[batch].finished += 1
+        state.batches[batch].e2e_sum_s += whole_s
+    give_slot(totals, state.calls, slot)
+
+
+@inner
+def count_rejected(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A request is turned away at once: the client knows."""
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        state.batches[batch].rejected += 1
+    state.totals[0].rejected += 1
+    give_slot(state.totals[0], state.calls, slot)
+
+
+@inner
+def count_lost(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A request failed before its first token and is not tried again."""
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        state.batches[batch].lost += 1
+    state.totals[0].lost += 1
+    give_slot(state.totals[0], state.calls, slot)
+
+
+@inner
+def count_cut(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A stream ends in an error midway."""
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        state.batches[batch].cut += 1
+    state.totals[0].cut += 1
+    give_slot(state.totals[0], state.calls, slot)

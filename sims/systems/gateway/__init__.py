@@ -1,0 +1,24 @@
+"""A gateway in front of many instances of one LLM: routing, prefix caches, failures, canary, overload."""
+
+from __future__ import annotations
+
+from sims.parts.conversations import Conversations, Replay, Source, replay_blocks
+from sims.systems.gateway.config import POLICIES, Config, Health
+from sims.systems.gateway.outcome import Outcome, Verdict
+from sims.systems.gateway.run import compare, simulate
+from sims.systems.gateway.timeline import Timeline
+
+__all__ = [
+    "POLICIES",
+    "Config",
+    "Conversations",
+    "Health",
+    "Outcome",
+    "Replay",
+    "Source",
+    "Timeline",
+    "Verdict",
+    "compare",
+    "replay_blocks",
+    "simulate",
+]

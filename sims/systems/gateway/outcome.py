@@ -1,0 +1,209 @@
+"""What a run has shown: counts, percentiles with intervals, hit rates, skew, goodput, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.interval import Interval, batch_interval
+from sims.engine.run import FULL
+from sims.engine.sketch import percentile
+from sims.parts.health import BREAKER_CLOSED, BREAKER_HALF, BREAKER_OPEN, PROBE_IN, PROBE_OUT
+from sims.parts.meter import BATCHES
+from sims.systems.gateway.config import Config
+from sims.systems.gateway.state import State
+from sims.systems.gateway.timeline import COUNTS, Timeline
+
+GROWTH_LIMIT = 0.02
+"""Requests in the system may grow by this share of those that arrive; more is not a steady state."""
+
+WHAT = {
+    PROBE_OUT: "probe_out",
+    PROBE_IN: "probe_in",
+    BREAKER_OPEN: "breaker_open",
+    BREAKER_HALF: "breaker_half_open",
+    BREAKER_CLOSED: "breaker_closed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An instance goes out or comes back, by a probe (all routers) or by the breakers of ``row``."""
+
+    at_s: float
+    row: int
+    instance: int
+    what: str
+    up: bool
+    """Whether the instance was in truth up: an ejection of one that is, is a false one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Counts are of the whole run; percentiles and shares of the measuring window.
+
+    arrived = finished + rejected + lost + cut + in_flight. ``rejected``: turned away at once (queue limits, no open
+    instance, expired); ``lost``: failed before the first token and not, or vainly, retried; ``cut``: streams that
+    ended in an error.
+    """
+
+    config: Config
+    ending: str
+    warmup_s: float
+    horizon_s: float
+    simulated_s: float
+    events: int
+    counts: dict[str, int]
+    histograms: dict[str, NDArray[np.int64]]
+    """``ttft`` and ``e2e``, one histogram a batch; ``gaps`` (pauses of resumed streams) and ``ttft_by_version``."""
+    batches: np.recarray
+    timeline: Timeline
+    verdicts: tuple[Verdict, ...]
+    cached_blocks: NDArray[np.int64]
+    """Blocks in each instance's cache at the end."""
+    log: NDArray[np.void]
+    """The first look-ups, when asked for."""
+
+    @classmethod
+    def of(
+        cls, state: State, *, config: Config, timeline: Timeline, ending: str, warmup_s: float, horizon_s: float
+    ) -> Outcome:
+        """Read a finished run."""
+        totals = state.totals[0]
+        names = [name for name in (*COUNTS, "entries", "finished_output_tokens") if name != "ttft_sum_s"]
+        known = state.verdicts[: int(min(totals.verdicts, len(state.verdicts)))]
+        return cls(
+            config=config,
+            ending=ending,
+            warmup_s=warmup_s,
+            horizon_s=horizon_s,
+            simulated_s=float(totals.now_s),
+            events=int(totals.events),
+            counts={name: int(totals[name]) for name in names},
+            histograms={
+                "ttft": state.ttft,
+                "e2e": state.e2e,
+                "gaps": state.gaps[None, :],
+                "ttft_by_version": state.ttft_by_version,
+            },
+            batches=state.batches,
+            timeline=timeline,
+            verdicts=tuple(
+                Verdict(float(one.at_s), int(one.row), int(one.instance), WHAT[int(one.what)], bool(one.up))
+                for one in known
+            ),
+            cached_blocks=state.caches.used.copy(),
+            log=state.log[: int(totals.logged)],
+        )
+
+    def pooled(self, name: str) -> NDArray[np.int64]:
+        """All batches of a histogram together."""
+        total: NDArray[np.int64] = self.histograms[name].sum(axis=0)
+        return total
+
+    def quantile(self, name: str, *, q: float) -> Interval | None:
+        """A quantile of ``ttft`` or ``e2e`` [s] with its interval; None when nothing was observed."""
+        pooled = percentile(self.pooled(name), q=q)
+        if pooled is None:
+            return None
+        each = [percentile(histogram, q=q) for histogram in self.histograms[name]]
+        interval = batch_interval(pooled, batches=[value for value in each if value is not None])
+        if self.pooled(name).sum() / BATCHES * (1 - q) >= 5 or interval.unreliable:
+            return interval
+        return Interval(pooled, interval.low, interval.high, interval.batches, "too few requests beyond the quantile")
+
+    def share(self, above: str, *, of: str) -> Interval | None:
+        """A ratio of two tallies of the window with its interval; None when the lower one is 0."""
+        return self.ratio(lambda rows: rows[above], of=lambda rows: rows[of])
+
+    def ratio(
+        self, pick: Callable[[np.recarray], NDArray[np.float64]], *, of: Callable[[np.recarray], NDArray[np.float64]]
+    ) -> Interval | None:
+        """A ratio of two sums of tallies of the window with its interval."""
+        above, below = pick(self.batches), of(self.batches)
+        if below.sum() == 0:
+            return None
+        seen = below > 0
+        return batch_interval(float(above.sum() / below.sum()), batches=[float(x) for x in above[seen] / below[seen]])
+
+    @property
+    def mean_ttft_s(self) -> Interval | None:
+        """Mean TTFT [s]."""
+        return self.share("ttft_sum_s", of="ttft_n")
+
+    @property
+    def hit_rate(self) -> Interval | None:
+        """Share of prompt tokens found in the cache of the instance that computed the prompt."""
+        return self.share("hit_tokens", of="prompt_tokens")
+
+    @property
+    def held(self) -> Interval | None:
+        """Share of prompt tokens that some one instance held when the request was sent (every 16th request)."""
+        return self.share("held_tokens", of="asked_tokens")
+
+    @property
+    def captured(self) -> Interval | None:
+        """Share of prompt tokens that the chosen instance held when the request was sent (every 16th request)."""
+        return self.share("captured_tokens", of="asked_tokens")
+
+    @property
+    def window_s(self) -> float:
+        """Length of the measuring window [s]."""
+        return max(1e-12, self.horizon_s - self.warmup_s)
+
+    @property
+    def goodput_per_s(self) -> float:
+        """First tokens within ``ttft_slo_s`` a second of the window [1/s]."""
+        return float(self.batches.good.sum() / self.window_s)
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Requests finished a second of the window [1/s]."""
+        return float(self.batches.finished.sum() / self.window_s)
+
+    @property
+    def work_by_instance(self) -> NDArray[np.float64]:
+        """Prefill time of each instance in the window [s]."""
+        seen = self.timeline.at_s >= self.warmup_s
+        rows = self.timeline.busy_s[seen]
+        if len(rows) < 2:
+            return rows[-1] if len(rows) else np.zeros(self.config.instances)
+        work: NDArray[np.float64] = rows[-1] - rows[0]
+        return work
+
+    @property
+    def requests_by_instance(self) -> NDArray[np.float64]:
+        """Requests that each instance finished in the window."""
+        rows = self.timeline.served[self.timeline.at_s >= self.warmup_s]
+        if len(rows) < 2:
+            return np.zeros(self.config.instances)
+        requests: NDArray[np.float64] = (rows[-1] - rows[0]).astype(np.float64)
+        return requests
+
+    @property
+    def max_over_mean(self) -> float | None:
+        """Prefill work of the busiest instance over the mean: 1 is even; None without work."""
+        work = self.work_by_instance
+        return float(work.max() / work.mean()) if work.sum() > 0 else None
+
+    @property
+    def growth_share(self) -> float:
+        """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
+        inside, arrived = self.timeline.counts["in_flight"], self.timeline.counts["arrived"]
+        if len(inside) < 9:
+            return 0.0
+        third = len(inside) // 3
+        rise = inside[2 * third :].mean() - inside[third : 2 * third].mean()
+        return float(rise / max(1.0, (arrived[-1] - arrived[third]) / 2))
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the system kept up."""
+        if self.ending == FULL:
+            return False
+        inside = self.timeline.counts["in_flight"]
+        rise = inside[-1] - inside[len(inside) // 3] if len(inside) else 0
+        return self.growth_share <= GROWTH_LIMIT or rise < 20

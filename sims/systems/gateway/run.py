@@ -1,0 +1,114 @@
+"""One run from an empty system to an outcome, and several policies on the same stream."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
+
+import simpy
+
+from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.kernel import warms
+from sims.engine.run import COMPLETE, drive
+from sims.parts.conversations import Conversations, Source
+from sims.parts.meter import BATCHES
+from sims.systems.gateway.config import Config
+from sims.systems.gateway.outcome import Outcome
+from sims.systems.gateway.plane import GatewayPlane
+from sims.systems.gateway.state import make_state
+from sims.systems.gateway.timeline import Recorder
+
+SAMPLES = 240
+MOST_IN_FLIGHT = 1 << 21
+DRAIN_S = 3600.0
+
+
+def simulate(
+    config: Config,
+    *,
+    source: Source,
+    seed: int = 1,
+    warmup_s: float = 0.0,
+    hooks: Hooks | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    budget_s: float = 3600.0,
+    samples: int = SAMPLES,
+    most_in_flight: int = MOST_IN_FLIGHT,
+    log: int = 0,
+    check: Callable[[GatewayPlane], None] | None = None,
+) -> Outcome:
+    """Run the gateway on a source of requests; caches start empty.
+
+    Parameters
+    ----------
+    config : the fleet, its routers and their policy.
+    source : `Conversations`, a `Replay`, or any other `Source`; a finite one is followed until all are done.
+    seed : of all random streams; the same seed brings the same requests to every policy.
+    warmup_s : dropped from the measurements [s of simulated time].
+    hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
+    samples : points of the time line; how many there are does not change the rest.
+    most_in_flight : request slots; more requests in the system end the run as ``full``.
+    log : how many look-ups to write down, for tests.
+    check : called at every sample with the plane, for tests.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    """
+    horizon_s = source.horizon_s
+    if not 0 < horizon_s < float("inf"):
+        raise ValueError("the run has no length: give a duration, a number of requests or a trace longer than 0 s")
+    warmup_s = min(warmup_s, horizon_s)
+    state = make_state(
+        config,
+        stems=source.stems(seed, block_tokens=config.block_tokens),
+        sessions=source.sessions,
+        from_s=warmup_s,
+        batch_s=max(horizon_s - warmup_s, 1e-9) / BATCHES,
+        seed=seed,
+        log=log,
+    )
+    chunks = source.chunks(seed, block_tokens=config.block_tokens)
+    plane = GatewayPlane(state, chunks=chunks, horizon_s=horizon_s, most_in_flight=most_in_flight)
+    env, recorder = simpy.Environment(), Recorder()
+    # Data-plane events of a moment come first, then these in the order of their start.
+    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
+    if check is not None:
+        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
+    end_s = horizon_s * 4 + DRAIN_S if source.finite else horizon_s
+    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
+    return Outcome.of(
+        plane.state,
+        config=config,
+        timeline=recorder.timeline(config.instances),
+        ending=ending,
+        warmup_s=warmup_s,
+        horizon_s=horizon_s,
+    )
+
+
+def _checks(
+    env: simpy.Environment, *, plane: GatewayPlane, check: Callable[[GatewayPlane], None], every_s: float
+) -> Generator[simpy.Event, object, None]:
+    while not plane.is_done():
+        yield env.timeout(every_s)
+        check(plane)
+
+
+def compare(
+    config: Config, *, policies: Iterable[str], source: Source, seed: int = 1, warmup_s: float = 0.0, samples: int = 60
+) -> dict[str, Outcome]:
+    """The same requests through each policy in turn (common random numbers)."""
+    return {
+        policy: simulate(replace(config, policy=policy), source=source, seed=seed, warmup_s=warmup_s, samples=samples)
+        for policy in policies
+    }
+
+
+@warms
+def _warm() -> None:
+    config = Config(instances=2, prefill_s_per_token=1e-5, token_s=0.01, slots=4, cache_blocks=100)
+    source = Conversations(50.0, duration_s=1.0, groups=2, live_sessions=4)
+    assert simulate(config, source=source, samples=2).ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise
