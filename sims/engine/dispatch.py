@@ -10,7 +10,11 @@ from pathlib import Path
 
 LINE = 120
 PARTS = Path(__file__).resolve().parents[1] / "parts"
-FOLDERS = {"balancing": "state, ask", "routing": "stations, turn"}
+FOLDERS = {
+    "balancing": "state, ask",
+    "eviction": "store, first, count, over, now_s",
+    "routing": "stations, turn",
+}
 
 
 def policies(folder: str) -> list[str]:

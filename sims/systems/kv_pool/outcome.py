@@ -1,0 +1,284 @@
+"""What a run has shown: hits by tier, latencies with and without the pool, what moved, and whether it was steady."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.interval import Interval, batch_interval
+from sims.engine.run import BUDGET, FULL
+from sims.engine.sketch import percentile
+from sims.parts.meter import BATCHES
+from sims.parts.node_links import KINDS
+from sims.systems.kv_pool.config import TIERS, Config
+from sims.systems.kv_pool.state import State
+from sims.systems.kv_pool.timeline import Recorder, Sample, by_tier
+
+GROWTH_LIMIT = 0.02
+"""Requests in the system may grow by this share of those that arrive; more is not a steady state."""
+
+Histograms = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class TierOutcome:
+    """A tier over the whole run, all nodes together [bytes], and its reads.
+
+    ``full_s``: when it first had to evict for room, None if never. ``declined_bytes`` were found but computed anew.
+    Waits are of the measuring window, means of the whole run; None when nothing was read.
+    """
+
+    name: str
+    capacity_bytes: float
+    used_bytes: float
+    written_bytes: float
+    read_bytes: float
+    declined_bytes: float
+    evicted_bytes: float
+    expired_bytes: float
+    full_s: float | None
+    reads: int
+    mean_wait_s: float | None
+    mean_read_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOutcome:
+    """All nodes' links of a kind over the measuring window: busy share on average and of the busiest node's."""
+
+    name: str
+    bytes: float
+    transfers: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Counts are of the whole run; histograms, shares, ``batches`` and ``rates`` of the measuring window.
+
+    Attributes
+    ----------
+    histograms : ``ttft`` and ``ttft_without`` (the same stream on HBM only), one histogram a batch.
+    batches, whole : sums, see `sims.systems.kv_pool.tables.SUMS`.
+    by_turn : prompt tokens, hit tokens and requests by turn of a session (the last row: later ones).
+    waits : histogram of the waiting for links of reads from DRAM and SSD.
+    """
+
+    config: Config
+    ending: str
+    warmup_s: float
+    horizon_s: float
+    simulated_s: float
+    events: int
+    arrived: int
+    finished: int
+    rejected: int
+    restarted: int
+    in_flight: int
+    histograms: dict[str, Histograms]
+    batches: np.recarray
+    whole: np.record
+    by_turn: NDArray[np.int64]
+    waits: dict[str, Histograms]
+    tiers: tuple[TierOutcome, ...]
+    links: tuple[LinkOutcome, ...]
+    samples: tuple[Sample, ...]
+    rates: dict[str, float]
+    """Of the window: requests and tokens a second, node busy share, prefill seconds a second with the pool, with HBM
+    only (``without``) and without any cache (``bare``), bytes written a second by tier."""
+
+    @classmethod
+    def of(
+        cls, state: State, *, config: Config, recorder: Recorder, ending: str, warmup_s: float, horizon_s: float
+    ) -> Outcome:
+        """Read a finished run."""
+        totals = state.totals[0]
+        return cls(
+            config=config,
+            ending=ending,
+            warmup_s=warmup_s,
+            horizon_s=horizon_s,
+            simulated_s=float(totals.now_s),
+            events=int(totals.events),
+            arrived=int(totals.arrived),
+            finished=int(totals.finished),
+            rejected=int(totals.rejected),
+            restarted=int(totals.restarted),
+            in_flight=int(totals.in_flight),
+            histograms={"ttft": state.ttft, "ttft_without": state.alone},
+            batches=state.batches,
+            whole=state.whole[0],
+            by_turn=state.by_turn,
+            waits={"dram": state.waits[0], "ssd": state.waits[1]},
+            tiers=tuple(_tier(state, config=config, tier=tier) for tier in range(len(TIERS))),
+            links=_links(state, recorder),
+            samples=tuple(recorder.samples),
+            rates=_rates(recorder, config=config),
+        )
+
+    def pooled(self, name: str) -> NDArray[np.int64]:
+        """All batches of a histogram together."""
+        total: NDArray[np.int64] = self.histograms[name].sum(axis=0)
+        return total
+
+    def quantile(self, name: str, *, q: float) -> Interval | None:
+        """A quantile of ``ttft`` or ``ttft_without`` with its interval [s]; None when nothing was observed."""
+        pooled = percentile(self.pooled(name), q=q)
+        if pooled is None:
+            return None
+        fixed_s = self.config.ttft_fixed_s
+        each = [percentile(histogram, q=q) for histogram in self.histograms[name]]
+        known = [value + fixed_s for value in each if value is not None]
+        interval = batch_interval(pooled + fixed_s, batches=known)
+        if interval.unreliable or self.pooled(name).sum() / BATCHES * (1 - q) >= 5:
+            return interval
+        return Interval(
+            interval.value, interval.low, interval.high, interval.batches, "too few requests beyond the quantile"
+        )
+
+    def share(self, above: str, *, of: str) -> Interval | None:
+        """A ratio of two sums of the batches with its interval; None when there is nothing below the line."""
+        top, bottom = np.asarray(self.batches[above], float), np.asarray(self.batches[of], float)
+        if bottom.sum() == 0:
+            return None
+        seen = bottom > 0
+        return batch_interval(float(top.sum() / bottom.sum()), batches=[float(x) for x in top[seen] / bottom[seen]])
+
+    def mean_s(self, name: str) -> Interval | None:
+        """Mean of ``ttft`` or ``ttft_without`` [s]."""
+        found = (
+            self.share("ttft_sum_s", of="finished") if name == "ttft" else self.share("alone_ttft_sum_s", of="alone_n")
+        )
+        if found is None:
+            return None
+        fixed_s = self.config.ttft_fixed_s
+        return Interval(found.value + fixed_s, found.low + fixed_s, found.high + fixed_s, found.batches, found.reason)
+
+    def hit_share(self, tier: str | None = None) -> Interval | None:
+        """Share of the reusable blocks that were hit: in ``tier``, or in any; what the formulas call F(T)."""
+        names = TIERS if tier is None else (tier,)
+        top = sum(np.asarray(self.batches[name], float) for name in names)
+        bottom = np.asarray(self.batches["reusable"], float)
+        if bottom.sum() == 0:
+            return None
+        seen = bottom > 0
+        pooled = float(np.sum(top) / bottom.sum())
+        return batch_interval(pooled, batches=[float(x) for x in np.asarray(top)[seen] / bottom[seen]])
+
+    @property
+    def token_hit_share(self) -> Interval | None:
+        """Share of all prompt tokens that needed no computing."""
+        return self.share("hit_tokens", of="tokens")
+
+    @property
+    def compute_saved(self) -> Interval | None:
+        """Prefill time with all tiers over that with HBM only."""
+        return self.share("compute_s", of="alone_compute_s")
+
+    @property
+    def growth_share(self) -> float:
+        """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
+        if len(self.samples) < 9:
+            return 0.0
+        third = len(self.samples) // 3
+        inside = np.array([one.in_flight for one in self.samples], float)
+        came = self.samples[-1].requests - self.samples[third].requests
+        return float((inside[2 * third :].mean() - inside[third : 2 * third].mean()) / max(1.0, came / 2))
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether prefill kept up; a few requests more than it started with do not matter."""
+        if self.ending == FULL:
+            return False
+        third = len(self.samples) // 3
+        rise = self.samples[-1].in_flight - self.samples[third].in_flight if self.samples else 0
+        return self.growth_share <= GROWTH_LIMIT or rise < 20
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know before the figures, in plain sentences."""
+        said = []
+        if self.ending == FULL:
+            said.append(
+                f"The run ended after {self.simulated_s:,.0f} s: {self.in_flight:,} requests wait and memory for more "
+                "is not meant to be used. Prefill cannot keep up with this load."
+            )
+        elif self.ending == BUDGET:
+            said.append(f"The run was out of time after {self.simulated_s:,.0f} of {self.horizon_s:,.0f} s.")
+        if self.ending != FULL and not self.is_steady:
+            said.append(
+                f"Prefill cannot keep up: {self.in_flight:,} requests wait at the end and their number grows, so "
+                "latencies depend on the length of the run."
+            )
+        said.extend(
+            f"{tier.name.upper()} was not full at the end ({tier.used_bytes / tier.capacity_bytes:.0%}): it has "
+            "evicted nothing for room so far."
+            for tier in self.tiers
+            if tier.capacity_bytes > 0 and tier.full_s is None and tier.used_bytes > 0
+        )
+        said.extend(
+            f"The links of kind {link.name} were asked for more than they can move."
+            for link in self.links
+            if link.busy >= 1.0
+        )
+        if self.rejected:
+            said.append(f"{self.rejected:,} requests found no node alive.")
+        return tuple(said)
+
+
+def _tier(state: State, *, config: Config, tier: int) -> TierOutcome:
+    one, block = state.tiers[tier], config.block_bytes
+    firsts = [*(int(first) for first in state.tiers.first), len(state.store.caches)]
+    full_s = float(state.store.caches.full_s[firsts[tier] : firsts[tier + 1]].min())
+    reads = int(one.reads)
+    return TierOutcome(
+        name=TIERS[tier],
+        capacity_bytes=by_tier(state, "capacity")[tier] * block,
+        used_bytes=by_tier(state, "used")[tier] * block,
+        written_bytes=by_tier(state, "written")[tier] * block,
+        read_bytes=int(one.read) * block,
+        declined_bytes=int(one.declined) * block,
+        evicted_bytes=by_tier(state, "evicted")[tier] * block,
+        expired_bytes=by_tier(state, "expired")[tier] * block,
+        full_s=full_s if np.isfinite(full_s) else None,
+        reads=reads,
+        mean_wait_s=float(one.waited_s) / reads if reads else None,
+        mean_read_s=float(one.took_s) / reads if reads else None,
+    )
+
+
+def _links(state: State, recorder: Recorder) -> tuple[LinkOutcome, ...]:
+    links, opened, closed = state.links.reshape(len(state.nodes), len(KINDS)), recorder.opened, recorder.closed
+    span_s = 0.0 if opened is None or closed is None else closed.at_s - opened.at_s
+    found = []
+    for kind, name in enumerate(KINDS):
+        busy = 0.0
+        if opened is not None and closed is not None and span_s > 0:
+            busy = (closed.link_busy_s[kind] - opened.link_busy_s[kind]) / span_s / len(state.nodes)
+        mine = links[:, kind]
+        # What is still booked at the end was asked for but not moved.
+        backlog_s = float(np.maximum(0.0, mine.free_s - state.totals[0].now_s).mean())
+        asked = busy + backlog_s / span_s if span_s > 0 and backlog_s > span_s / 20 else busy
+        found.append(LinkOutcome(name, float(mine.bytes.sum()), int(mine.transfers.sum()), asked))
+    return tuple(found)
+
+
+def _rates(recorder: Recorder, *, config: Config) -> dict[str, float]:
+    opened, closed = recorder.opened, recorder.closed
+    if opened is None or closed is None or closed.at_s <= opened.at_s:
+        return {}
+    span_s = closed.at_s - opened.at_s
+    written = {
+        f"{name}_written_bytes_per_s": (closed.written[tier] - opened.written[tier]) * config.block_bytes / span_s
+        for tier, name in enumerate(TIERS)
+        if tier > 0
+    }
+    return written | {
+        "requests_per_s": (closed.requests - opened.requests) / span_s,
+        "tokens_per_s": (closed.tokens - opened.tokens) / span_s,
+        "node_busy": (closed.node_busy_s - opened.node_busy_s) / span_s / config.nodes,
+        "compute": (closed.compute_s - opened.compute_s) / span_s,
+        "compute_without": (closed.alone_compute_s - opened.alone_compute_s) / span_s,
+        "compute_bare": (closed.bare_compute_s - opened.bare_compute_s) / span_s,
+    }

@@ -1,0 +1,182 @@
+"""One run from empty caches to an outcome, and several designs on the same stream."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+
+from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.kernel import warms
+from sims.engine.run import COMPLETE, drive
+from sims.parts.meter import BATCHES
+from sims.parts.sessions import Prefixes, SessionClass, Sessions
+from sims.systems.kv_pool.config import Config, Tier
+from sims.systems.kv_pool.outcome import Outcome
+from sims.systems.kv_pool.plane import PoolPlane
+from sims.systems.kv_pool.source import TraceSource, source_of
+from sims.systems.kv_pool.state import make_state
+from sims.systems.kv_pool.timeline import Recorder
+
+SAMPLES = 240
+MOST_IN_FLIGHT = 1 << 20
+MOST_ENTRIES = 1 << 24
+DRAIN_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A node is lost at ``at_s`` with all it holds and comes back empty ``rejoin_s`` later."""
+
+    node: int
+    at_s: float
+    rejoin_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """From ``at_s`` on, ``share`` of the turns are served by the new LLM version, whose KV has other keys.
+
+    Attributes
+    ----------
+    by_request : draw the version for each request; else for each session, which then moves over once.
+    quota : share of every cache for the new version, the rest for the old; None: whoever is used stays.
+    purge : delete what the old version has left at that moment.
+    """
+
+    at_s: float
+    share: float = 1.0
+    by_request: bool = False
+    quota: float | None = None
+    purge: bool = False
+
+
+def warm_up_s(*, horizon_s: float, fill_s: Sequence[float], stay_s: float) -> float:
+    """The part that is cut: until all caches that can fill in the first half have filled twice, and three mean gaps.
+
+    At most half of the run. ``fill_s`` are capacities over what is written a second [s].
+    """
+    filling = [2 * one for one in fill_s if 2 * one <= horizon_s / 2]
+    return min(horizon_s / 2, max([3 * stay_s, *filling]))
+
+
+def simulate(
+    config: Config,
+    *,
+    source: Sessions | TraceSource,
+    seed: int = 1,
+    warmup_s: float = 0.0,
+    losses: Sequence[Loss] = (),
+    switches: Sequence[Switch] = (),
+    hooks: Hooks | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    budget_s: float = 3600.0,
+    samples: int = SAMPLES,
+    most_in_flight: int = MOST_IN_FLIGHT,
+    most_entries: int = MOST_ENTRIES,
+    check: Callable[[PoolPlane], None] | None = None,
+) -> Outcome:
+    """Run the pool on a stream of requests.
+
+    Parameters
+    ----------
+    config : nodes, tiers, links, prefill and policies.
+    source : sessions for a time, or a trace that is followed until its last request is finished.
+    seed : of all random streams; the stream of requests depends on nothing else.
+    warmup_s : dropped from the measurements [s of simulated time]; see `warm_up_s`.
+    losses : nodes that are lost and come back.
+    switches : changes of the LLM's version, in order.
+    hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
+    samples : points of the time line; how many there are does not change the rest.
+    most_in_flight, most_entries : records of requests and of cached runs; needing more ends the run as ``full``.
+    check : called at every sample with the plane, for tests.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    """
+    stream = source_of(source)
+    horizon_s = stream.horizon_s
+    if not 0 < horizon_s < float("inf"):
+        raise ValueError("the run has no length: give a duration, or a trace with requests")
+    warmup_s = min(warmup_s, horizon_s)
+    batch_s = max(horizon_s - warmup_s, 1e-9) / BATCHES
+    plane = PoolPlane(
+        state=make_state(config, source=stream, from_s=warmup_s, batch_s=batch_s),
+        chunks=stream.chunks(seed),
+        horizon_s=horizon_s,
+        most_in_flight=most_in_flight,
+        most_entries=most_entries,
+    )
+    env, recorder = simpy.Environment(), Recorder()
+    # Data-plane events of a moment come first, then these in the order of their start.
+    env.process(recorder.window(env, plane=plane, from_s=warmup_s, horizon_s=horizon_s))
+    for loss in losses:
+        env.process(_lose(env, plane=plane, loss=loss))
+    env.process(_switch(env, plane=plane, switches=sorted(switches, key=lambda one: one.at_s)))
+    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
+    if check is not None:
+        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
+    end_s = horizon_s * 4 + DRAIN_S if stream.finite else horizon_s
+    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
+    return Outcome.of(
+        plane.state, config=config, recorder=recorder, ending=ending, warmup_s=warmup_s, horizon_s=horizon_s
+    )
+
+
+def side_by_side(
+    configs: Mapping[str, Config], *, source: Sessions | TraceSource, seed: int = 1, **options: Any
+) -> dict[str, Outcome]:
+    """Several designs on exactly the same requests; ``options`` as of `simulate`."""
+    return {name: simulate(config, source=source, seed=seed, **options) for name, config in configs.items()}
+
+
+def _lose(env: simpy.Environment, *, plane: PoolPlane, loss: Loss) -> Generator[simpy.Event, object, None]:
+    yield env.timeout(loss.at_s)
+    plane.lose(loss.node, now_s=env.now)
+    yield env.timeout(loss.rejoin_s)
+    plane.rejoin(loss.node, now_s=env.now)
+
+
+def _switch(
+    env: simpy.Environment, *, plane: PoolPlane, switches: Sequence[Switch]
+) -> Generator[simpy.Event, object, None]:
+    for one in switches:
+        yield env.timeout(max(0.0, one.at_s - env.now))
+        if one.purge:
+            plane.purge_old()
+        plane.switch(new_share=one.share, by_request=one.by_request, quota=one.quota, now_s=env.now)
+
+
+def _checks(
+    env: simpy.Environment, *, plane: PoolPlane, check: Callable[[PoolPlane], None], every_s: float
+) -> Generator[simpy.Event, object, None]:
+    while not plane.is_done():
+        yield env.timeout(every_s)
+        check(plane)
+
+
+@warms
+def _warm() -> None:
+    config = Config(
+        nodes=2,
+        kv_bytes_per_token=1.0,
+        block_tokens=4,
+        prefill_s_per_token=1e-3,
+        hbm_bytes_per_node=400.0,
+        dram=Tier(bytes_per_node=800.0, holds="dropped"),
+    )
+    few = SessionClass(name="few", user_tokens=30.0, answer_tokens=10.0, shared=True)
+    source = Sessions(sessions_per_s=5.0, duration_s=2.0, classes=(few,), prefixes=Prefixes(groups=2, tokens=8))
+    done = simulate(
+        config,
+        source=source,
+        samples=2,
+        losses=[Loss(node=0, at_s=0.5, rejoin_s=0.2)],
+        switches=[Switch(at_s=1.0, purge=True)],
+    )
+    assert done.ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise
