@@ -28,7 +28,7 @@ ENTRY = np.dtype(
         ("version", "i8"),
         ("lo", "i8"),
         ("hi", "i8"),
-        ("base", "i8"),
+        ("depth", "i8"),
         ("home", "i8"),
         ("stamp", "i8"),
         ("used_s", "f8"),
@@ -184,7 +184,7 @@ def lift(store, e):  # type: ignore[no-untyped-def]
 
 
 @handler
-def add_entry(store, owner, version, cache, base, home):  # type: ignore[no-untyped-def]
+def add_entry(store, owner, version, cache, depth, home):  # type: ignore[no-untyped-def]
     """An empty entry on top of its list; the caller has checked that one is free."""
     book = store.book[0]
     e = book.free_entry
@@ -197,7 +197,7 @@ def add_entry(store, owner, version, cache, base, home):  # type: ignore[no-unty
     entry.line = line_of(store, cache, store.owners[owner].kind, version)
     entry.lo = 0
     entry.hi = 0
-    entry.base = base
+    entry.depth = depth
     entry.home = home
     entry.sibling = store.owners[owner].entry
     store.owners[owner].entry = e

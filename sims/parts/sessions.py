@@ -102,15 +102,25 @@ class Prefixes:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Sessions of several classes that begin as a Poisson process at ``sessions_per_s`` for ``duration_s``."""
+    """Sessions of several classes that begin as a Poisson process at ``sessions_per_s`` for ``duration_s``.
+
+    Attributes
+    ----------
+    lead_s : sessions that began this long before the run are in their midst when it begins, so that the load is at
+        rest from the first moment; five mean lives do. The caches are empty all the same.
+    most_tokens : the longest context; sessions go on with it when they reach it.
+    """
 
     sessions_per_s: float
     duration_s: float
     classes: tuple[SessionClass, ...]
     prefixes: Prefixes | None = None
     most_tokens: int = 1_000_000
+    lead_s: float = 0.0
 
     def __post_init__(self) -> None:
+        if not (math.isfinite(self.sessions_per_s) and self.sessions_per_s >= 0 and self.lead_s >= 0):
+            raise ValueError("sessions_per_s and lead_s must be finite and at least 0")
         if not self.classes or sum(one.share for one in self.classes) <= 0:
             raise ValueError("classes: at least one needs a share above 0")
         if any(one.shared for one in self.classes) and self.prefixes is None:
@@ -132,7 +142,8 @@ class Sessions:
         waiting = np.empty(0, TURN)
         while self.sessions_per_s > 0 and draws.now_s < self.duration_s:
             made = draws.more()
-            waiting = np.concatenate([waiting, made[made["at_s"] <= self.duration_s]])
+            inside = (made["at_s"] >= 0.0) & (made["at_s"] <= self.duration_s)
+            waiting = np.concatenate([waiting, made[inside]])
             waiting = waiting[np.argsort(waiting["at_s"], kind="stable")]
             # Sessions still to be drawn begin after the last one that was.
             ready = int(np.searchsorted(waiting["at_s"], draws.now_s, side="right"))
@@ -161,7 +172,7 @@ class _Draws:
         self._free = np.empty(0, np.int64)
         self._issued = 0
         self._count = max(FEWEST_SESSIONS, min(MOST_SESSIONS, int(CHUNK / source.mean_turns)))
-        self.now_s = 0.0
+        self.now_s = -source.lead_s
 
     def more(self) -> Turns:
         """All turns of the next sessions, session by session."""

@@ -20,7 +20,7 @@ def worth(store, e, kind, now_s):  # type: ignore[no-untyped-def]
         rate = owner.touches / max(1e-9, now_s - owner.first_s)
     else:
         rate = store.worth[kind, bin_of(now_s - entry.used_s)]
-    return rate * (book.save_s + book.save_deeper_s * (entry.base + entry.hi))
+    return rate * (book.save_s + book.save_deeper_s * (entry.depth + entry.hi))
 
 
 @handler

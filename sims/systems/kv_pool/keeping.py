@@ -60,7 +60,7 @@ def keep_step(state, i, version, u, now_s):  # type: ignore[no-untyped-def]
         if holds:
             if e == END:
                 home = home_of(state, step.owner, u, tier)
-                e = add_entry(store, step.owner, version, cache_of(state, tier, u), step.base, home)
+                e = add_entry(store, step.owner, version, cache_of(state, tier, u), step.depth, home)
             write_out(state, e, resize(store, e, 0, max(step.need, store.entries[e].hi)), u, tier, now_s)
         elif e != END and one.holds == DROPPED and not whole:
             drop(store, e)
@@ -86,7 +86,7 @@ def hand_down(state, e, lo, hi, u, tier, now_s):  # type: ignore[no-untyped-def]
     below = cache_of(state, tier, u)
     f = find(store, entry.owner, entry.version, below)
     if f == END:
-        f = add_entry(store, entry.owner, entry.version, below, entry.base, home_of(state, entry.owner, u, tier))
+        f = add_entry(store, entry.owner, entry.version, below, entry.depth, home_of(state, entry.owner, u, tier))
         store.entries[f].lo = lo
         store.entries[f].hi = lo
     else:
@@ -167,5 +167,6 @@ def end_session(state, turn):  # type: ignore[no-untyped-def]
     """After its last turn a session's owner lives on only in what is held of it."""
     if turn.ticket >= 0 and turn.last == 1:
         owner = state.tickets[turn.ticket]
+        state.tickets[turn.ticket] = END
         state.store.owners[owner].live = 0
         forget(state.store, owner)

@@ -22,14 +22,14 @@ def add_step(state, owner, need, limit, base):  # type: ignore[no-untyped-def]
     step.owner = owner
     step.need = need
     step.limit = max(0, min(need, limit))
-    step.base = base
+    step.depth = base
     totals.path += 1
 
 
 @handler
 def session_owner(state, turn, now_s):  # type: ignore[no-untyped-def]
-    """The owner of a session's own context, found by its ticket or made for its first turn."""
-    if turn.turn == 0:
+    """The owner of a session's own context, found by its ticket or made for the first turn that the run sees of it."""
+    if state.tickets[turn.ticket] < 0:
         owner = add_owner(state.store, turn.kind)
         state.store.owners[owner].first_s = now_s
         state.tickets[turn.ticket] = owner
@@ -115,7 +115,7 @@ def cut_pieces(state):  # type: ignore[no-untyped-def]
             if e != END and state.store.entries[e].lo <= inside < min(state.store.entries[e].hi, step.limit):
                 entry, piece = state.store.entries[e], state.pieces[totals.pieces]
                 piece.tier = tier
-                piece.base = step.base + inside
+                piece.depth = step.depth + inside
                 piece.home = entry.home
                 piece.blocks = min(entry.hi, step.limit) - inside
                 inside += piece.blocks
@@ -138,9 +138,9 @@ def trim(state, usable):  # type: ignore[no-untyped-def]
         if totals.pieces == 0:
             break
         piece = state.pieces[totals.pieces - 1]
-        if piece.base + piece.blocks <= usable:
+        if piece.depth + piece.blocks <= usable:
             break
-        piece.blocks = max(0, usable - piece.base)
+        piece.blocks = max(0, usable - piece.depth)
         if piece.blocks > 0:
             break
         totals.pieces -= 1

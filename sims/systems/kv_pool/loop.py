@@ -43,7 +43,7 @@ def use_pieces(state, sums, request, found, tokens, u, now_s):  # type: ignore[n
     saved = 0
     for index in range(state.totals[0].pieces):
         piece = state.pieces[index]
-        first, last = piece.base * block, min(tokens, (piece.base + piece.blocks) * block)
+        first, last = piece.depth * block, min(tokens, (piece.depth + piece.blocks) * block)
         if piece.tier > 0 and not fetch(state, piece, request, u, now_s):
             sums.declined += piece.blocks
             rest_s += work_s(params, first, last)

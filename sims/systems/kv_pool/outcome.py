@@ -249,14 +249,14 @@ def _tier(state: State, *, config: Config, tier: int) -> TierOutcome:
 
 
 def _links(state: State, recorder: Recorder) -> tuple[LinkOutcome, ...]:
-    links, opened, closed = state.links.reshape(len(state.nodes), len(KINDS)), recorder.opened, recorder.closed
+    opened, closed = recorder.opened, recorder.closed
     span_s = 0.0 if opened is None or closed is None else closed.at_s - opened.at_s
     found = []
     for kind, name in enumerate(KINDS):
         busy = 0.0
         if opened is not None and closed is not None and span_s > 0:
             busy = (closed.link_busy_s[kind] - opened.link_busy_s[kind]) / span_s / len(state.nodes)
-        mine = links[:, kind]
+        mine: np.recarray = state.links[kind :: len(KINDS)].view(np.recarray)
         # What is still booked at the end was asked for but not moved.
         backlog_s = float(np.maximum(0.0, mine.free_s - state.totals[0].now_s).mean())
         asked = busy + backlog_s / span_s if span_s > 0 and backlog_s > span_s / 20 else busy

@@ -44,7 +44,7 @@ def fetched_sooner(state, route, size, latency_s, piece, now_s):  # type: ignore
         if route[step] >= 0:
             waits_s = max(waits_s, wait_s(state.links, route[step], now_s))
             span_s = max(span_s, size / speeds[route[step] % 6])
-    first = piece.base * params.block_tokens
+    first = piece.depth * params.block_tokens
     return waits_s + latency_s + span_s < work_s(params, first, first + piece.blocks * params.block_tokens)
 
 

@@ -40,8 +40,8 @@ TIER = np.dtype(
         ("declined", "i8"),
     ]
 )
-STEP = np.dtype([("owner", "i8"), ("need", "i8"), ("limit", "i8"), ("base", "i8")])
-PIECE = np.dtype([("tier", "i8"), ("blocks", "i8"), ("base", "i8"), ("home", "i8")])
+STEP = np.dtype([("owner", "i8"), ("need", "i8"), ("limit", "i8"), ("depth", "i8")])
+PIECE = np.dtype([("tier", "i8"), ("blocks", "i8"), ("depth", "i8"), ("home", "i8")])
 NODE = np.dtype(
     [
         ("alive", "i8"),

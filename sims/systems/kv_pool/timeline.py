@@ -64,10 +64,10 @@ def busy_s(state: State, *, at_s: float) -> float:
 def sample(state: State, *, at_s: float) -> Sample:
     """What there is at ``at_s``."""
     whole, totals = state.whole[0], state.totals[0]
-    links = state.links.reshape(len(state.nodes), len(KINDS))
     # Transfers are booked ahead: what lies in the future has not kept a link busy yet.
-    ahead_s = np.maximum(0.0, links.free_s - at_s)
-    link_busy_s = np.maximum(0.0, links.busy_s - ahead_s).sum(axis=0)
+    ahead_s = np.maximum(0.0, state.links.free_s - at_s)
+    busy = np.maximum(0.0, state.links.busy_s - ahead_s)
+    link_busy_s = busy.reshape(len(state.nodes), len(KINDS)).sum(axis=0)
     return Sample(
         at_s=at_s,
         requests=int(whole.requests),
