@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from planner.charts.scale import in_unit, title_of, unit_of
+from planner.charts.scale import Scale, in_unit, title_of, unit_of
 from planner.core.chart import Chart, Trace, Value
 from planner.core.quantities import show, show_parts
 
@@ -36,10 +36,13 @@ class Grid:
     unit: str
     title: str
     x_title: str
+    log: bool = False
 
     def share(self, value: float) -> float:
         """Where a figure lies between the palest and the strongest colour, 0 … 1."""
-        return (value - self.low) / (self.high - self.low) if self.high > self.low else 1.0
+        if self.high <= self.low:
+            return 1.0
+        return Scale(self.low, self.high, 0.0, 1.0, log=self.log)(max(value, self.low))
 
     def figure(self, value: float | None) -> str:
         return show(value, self.unit, shown=self.unit)
@@ -53,15 +56,18 @@ def grid_of(chart: Chart, *, most_rows: int = 0, most_columns: int = 0) -> Grid:
     names = _names(chart, abscissae)
     rows, names = _fewer(rows, names, most_rows=most_rows, most_columns=most_columns)
     seen = [value for row in rows for value in row.values if value is not None]
-    low, high = min(seen, default=0.0), max(seen, default=1.0)
+    if chart.y.log:
+        seen = [value for value in seen if value > 0]
+    low, high = min(seen, default=1.0 if chart.y.log else 0.0), max(seen, default=1.0)
     return Grid(
         rows=tuple(rows),
         columns=tuple(names),
-        low=min(low, 0.0) if chart.y.start_at_zero else low,
+        low=min(low, 0.0) if chart.y.start_at_zero and not chart.y.log else low,
         high=high,
         unit=unit,
         title=chart.y.label,
         x_title=_x_title(chart, abscissae),
+        log=chart.y.log,
     )
 
 

@@ -115,10 +115,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Trade-off: one change, offered as a click; its effect is computed by the surface."""
+    """Trade-off: one change, offered as a click; its effect is computed by the surface.
+
+    ``moves`` names the metrics that tell the effect beside the headline; those that change are shown.
+    """
 
     label: str
     change: Mapping[str, Any]
+    moves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

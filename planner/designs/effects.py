@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +13,8 @@ from planner.designs import estimation, figures
 from planner.designs.estimation import Estimate
 from planner.designs.inputs import show_value
 
+MOST_MOVED = 3
+
 
 def changed(estimate: Estimate, *, change: Mapping[str, Any]) -> Estimate:
     """The design with a change applied; raises as `estimation.estimate`."""
@@ -20,17 +22,18 @@ def changed(estimate: Estimate, *, change: Mapping[str, Any]) -> Estimate:
     return estimation.answer(estimate.kind, spec=spec, catalog=estimate.catalog)
 
 
-def effect_view(estimate: Estimate, *, change: Mapping[str, Any]) -> dict[str, Any]:
+def effect_view(estimate: Estimate, *, change: Mapping[str, Any], moves: Sequence[str] = ()) -> dict[str, Any]:
     """Old and new inputs, and the headline, cost and facts after the change with their deltas.
 
-    ``ok`` tells whether it meets every objective without an error finding. A change that cannot be answered has
-    ``error`` and no figures.
+    ``moved`` are the metrics among ``moves`` that change, the first few. ``ok`` tells whether it meets every objective
+    without an error finding. A change that cannot be answered has ``error`` and no figures.
     """
     try:
         after = changed(estimate, change=change)
     except estimation.CANNOT_ANSWER as error:
         return {"error": _reason(error), "ok": False, "changes": []}
     headline = estimate.result.answer
+    told = _all_moved(estimate, after=after, names=moves)
     return {
         "error": "",
         "ok": not lacks(after.result),
@@ -39,8 +42,20 @@ def effect_view(estimate: Estimate, *, change: Mapping[str, Any]) -> dict[str, A
         "changes": _changes(estimate, after=after),
         "figure": _moved(estimate, after=after, name=headline.metric),
         "cost": _moved(estimate, after=after, name=headline.cost_metric),
-        "facts": [row for name in headline.facts if (row := _moved(estimate, after=after, name=name))],
+        "facts": _all_moved(estimate, after=after, names=headline.facts),
+        "moved": [row for row in told if _differs(estimate, row=row)][:MOST_MOVED],
     }
+
+
+def _all_moved(before: Estimate, *, after: Estimate, names: Sequence[str]) -> list[dict[str, Any]]:
+    return [row for name in names if (row := _moved(before, after=after, name=name))]
+
+
+def _differs(before: Estimate, *, row: Mapping[str, Any]) -> bool:
+    """Whether a figure changes, appears or is lost."""
+    if row["delta"] is None:
+        return before.result.value(row["name"]) != row["value"]
+    return bool(row["delta"]["change"] != "same")
 
 
 def _changes(before: Estimate, *, after: Estimate) -> list[dict[str, Any]]:

@@ -21,7 +21,8 @@
     EVIDENCE {id, subject, configuration, differs, distance, figures: [{name, label, unit, measured, estimate}], source,
             source_url, said, place: {llm, gpu, engine}, series, distance_text, distance_words, differs_text,
             rows: [{name, label, measured, estimate, delta, …_full}], table: {label, header, rows} or null}
-    EFFECT  {ok, error, severity, errors, changes: [{name, label, before, after}], figure: ROW + {delta}, cost, facts}
+    EFFECT  {ok, error, severity, errors, changes: [{name, label, before, after}], figure: ROW + {delta}, cost, facts,
+            moved}
             where delta is {absolute, relative, change: better|worse|same|none, amount, share, text} or null
 """
 
@@ -168,7 +169,7 @@ def _variants(estimate: Estimate, *, effects: bool) -> list[dict[str, Any]]:
     found = []
     for variant in estimate.kind.advice.variants(estimate.spec, estimate.result):
         change = serial.plain(variant.change)
-        effect = effect_view(estimate, change=change) if effects else {}
+        effect = effect_view(estimate, change=change, moves=variant.moves) if effects else {}
         found.append({"label": variant.label, "change": change, **effect})
     return found
 

@@ -276,3 +276,14 @@ def test_a_mark_stands_where_its_figures_say() -> None:
     (x0, y0), (x1, y1) = ((float(a), float(b)) for a, b in re.findall(r"([\d.]+) ([\d.]+)", line))
     assert float(circle.attrib["cx"]) == pytest.approx((x0 + x1) / 2, abs=0.2)
     assert float(circle.attrib["cy"]) == pytest.approx((y0 + y1) / 2, abs=0.2)
+
+
+def test_shades_of_a_heat_map_follow_the_figures_on_a_log_axis_too() -> None:
+    traces = (Trace("a", [1, 2, 3], [1.0, 10.0, 100.0]), Trace("b", [1, 2, 3], [1.0, None, 0.0]))
+    plain = replace(samples.HEAT, traces=traces)
+    shades = {
+        log: re.findall(r'fill-opacity="([\d.]+)"', svg.draw(replace(plain, y=replace(plain.y, log=log))))[12:]
+        for log in (False, True)
+    }
+    assert shades[False] == ["0.08", "0.17", "1.00", "0.08", "0.08"]
+    assert shades[True] == ["0.08", "0.58", "1.00", "0.08", "0.08"]

@@ -71,6 +71,8 @@ def test_variants_are_computed_and_those_that_cannot_be_say_why(view):
     good, nonsense, bare = view["variants"]
     assert good["figure"]["value"] == pytest.approx(10 * 2 / (95 * 3600) * 1e6)
     assert (good["ok"], good["error"], good["facts"][0]["value"]) == (True, "", 10)
+    assert [row["name"] for row in good["moved"]] == ["gpus"]  # the margin is as unknown as before
+    assert "moved" not in bare
     assert "greater than or equal to 1" in nonsense["error"]
     assert "toy-bare" in bare["error"]
 

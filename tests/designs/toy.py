@@ -109,7 +109,7 @@ def architecture(spec: ToySpec, result: Result) -> Diagram:
 
 def variants(spec: ToySpec, result: Result) -> Sequence[Variant]:
     return [
-        Variant("Units of 1", {"unit_gpus": 1}),
+        Variant("Units of 1", {"unit_gpus": 1}, moves=("gpus", "margin")),
         Variant("Nonsense", {"unit_gpus": 0}),
         Variant("A GPU without figures", {"gpu": "toy-bare"}),
     ]

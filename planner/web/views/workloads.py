@@ -221,7 +221,11 @@ def _trace_page(request: TeamRequest, *, problem: ImportProblem | None = None) -
             (_("arrival"), NAMES["arrival"], _("seconds, or a date and time; …_ms and …_ns are understood")),
             (_("input tokens"), NAMES["input_tokens"], ""),
             (_("output tokens"), NAMES["output_tokens"], ""),
-            (_("block hashes, optional"), NAMES["hash_ids"], _("what a prefix cache would have found is counted; which blocks are equal is kept, the hashes are not")),
+            (
+                _("block hashes, optional"),
+                NAMES["hash_ids"],
+                _("what a prefix cache would have found is counted; which are equal is kept, the hashes are not"),
+            ),
             (_("cached tokens, optional"), NAMES["cached_tokens"], _("in place of hashes")),
         ],
         "most_mib": settings.UPLOAD_MAX_BYTES // 2**20,
