@@ -54,7 +54,7 @@ def _all_moved(before: Estimate, *, after: Estimate, names: Sequence[str]) -> li
 def _differs(before: Estimate, *, row: Mapping[str, Any]) -> bool:
     """Whether a figure changes, appears or is lost."""
     if row["delta"] is None:
-        return before.result.value(row["name"]) != row["value"]
+        return bool(before.result.value(row["name"]) != row["value"])
     return bool(row["delta"]["change"] != "same")
 
 
