@@ -253,7 +253,7 @@ def delay_quantiles_s(
     waiting : probability of waiting, shape (loads,) [1]
     wait_if_waiting_s : mean wait of those who wait, shape (loads,) [s]
     service_s : values of the service time, shape (points,) or (loads, points) [s]
-    weights : how likely the values are, relative to each other, shape (points,); None: equally [1]
+    weights : how likely the values are, relative to each other, shape (points,) or (loads, points); None: equally [1]
 
     Returns
     -------
@@ -274,7 +274,8 @@ def delay_quantiles_s(
     wait = np.maximum(wait_if_waiting_s, 1e-12)[:, None]
     low = np.zeros(len(waiting))
     high = service.max(axis=1) + wait[:, 0] * np.log(1e4)
-    wanted = target * (service.shape[1] if weights is None else weights.sum())
+    shares = None if weights is None else np.broadcast_to(weights, service.shape)
+    wanted = target * (service.shape[1] if shares is None else shares.sum(axis=1))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         over = middle[:, None] - service
@@ -282,7 +283,7 @@ def delay_quantiles_s(
         tail *= -waiting[:, None]
         tail += 1.0
         reached = np.where(over >= 0, tail, 0.0)
-        below = (reached.sum(axis=1) if weights is None else reached @ weights) < wanted
+        below = (reached.sum(axis=1) if shares is None else (reached * shares).sum(axis=1)) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     result: NDArray[np.float64] = (low + high) / 2
     return result

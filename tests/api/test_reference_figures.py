@@ -32,6 +32,16 @@ GATEWAY = {
     "requests_lost_before_ejection": 75,
 }
 """The same of a cache-aware gateway."""
+KV_POOL = {
+    "session_kv_bytes": (1_310_720_000, 0),
+    "recompute_s": (0.292394, 0.0000005),
+    "hbm_sessions": (3906.25, 0),
+    "dram_sessions": (18310.546875, 0),
+    "ssd_sessions": (732421.875, 0),
+    "dram_read_s": (0.0032768, 1e-17),
+    "ssd_read_s": (0.0273067, 0.00000005),
+}
+"""Of a pool of KV caches: figures with half of the last digit that the specification gives."""
 ROUNDED = {"decode_gpus_needed": (216.216, 0.0005), "cost_usd_per_m_output_tokens": (0.7556, 0.00005)}
 
 
@@ -59,6 +69,20 @@ def test_a_rounded_reference_figure_comes_out(
 def test_a_reference_figure_of_the_gateway_comes_out_exactly(alice: Caller, name: str, value: float) -> None:
     answer = strict(alice.post(URL, {"kind": "gateway", "spec": {}}))
     assert answer["metrics"][name]["value"] == value
+
+
+@pytest.mark.parametrize(("name", "expected"), KV_POOL.items())
+def test_a_reference_figure_of_the_pool_comes_out(alice: Caller, name: str, expected: tuple[float, float]) -> None:
+    value, half_digit = expected
+    answer = strict(alice.post(URL, {"kind": "kv_pool", "spec": {}}))
+    assert answer["metrics"][name]["value"] == pytest.approx(value, abs=half_digit, rel=0)
+
+
+def test_the_conclusions_of_the_pool_are_said(alice: Caller) -> None:
+    findings = strict(alice.post(URL, {"kind": "kv_pool", "spec": {}}))["findings"]
+    said = {row["code"]: row["message"] for row in findings}
+    assert "4.7 × as many sessions as HBM, SSD 40 × as many as DRAM" in said["lower_tiers_hold_more"]
+    assert "more than ten times as quick" in said["reading_beats_computing"]
 
 
 def test_the_inputs_are_those_of_the_reference(reference: dict[str, Any]) -> None:

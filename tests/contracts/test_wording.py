@@ -29,6 +29,14 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"failures_per_node_h": 0.0, "mean_to_peak": 0.6},
         {"failures_per_node_h": 0.01, "availability": 0.9999},
     ],
+    "kv_pool": [
+        {"turns_per_s": 0.0},
+        {"nodes": 1, "gpus_per_node": 1, "prefill_gpus": 1, "turns_per_s": 0.5, "kv_bytes_per_token": None},
+        {"source": "zipf", "zipf_items": 1, "block_tokens": 1, "layers": 1},
+        {"eviction": "ttl", "ttl_s": 60.0, "placement": "random", "relation": "exclusive", "write_mode": "back"},
+        {"llm": "deepseek-v3", "latent_reads": "each_gpu", "version_by": "request", "written": "context"},
+        {"dram_bytes_per_node": 0.0, "ssd_bytes_per_node": 0.0, "prefill_units": 1},
+    ],
     "engine_instance": [
         {"concurrency": 1},
         {"rate_rps": 1.0, "input_tokens": 1, "output_tokens": 1},

@@ -153,7 +153,7 @@ def best_mix(spec: KvPoolSpec, result: Result) -> list[Variant]:
     }
     if all(abs(getattr(spec, name) - value) <= 0.02 * value for name, value in change.items()):
         return []
-    return [Variant("Best mix within the tiers' budget", change)]
+    return [Variant("Least bill within the tiers' budget", change)]
 
 
 def _bought(total_bytes: float, *, nodes: int) -> float:

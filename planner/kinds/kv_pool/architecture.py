@@ -19,7 +19,7 @@ def architecture(spec: KvPoolSpec, result: Result) -> Diagram:
         Box(
             "users",
             "Sessions",
-            (show(spec.turns_per_s, "req/s"), f"{spec.context_tokens:,g} tokens of context"),
+            (show(spec.turns_per_s, "req/s"), f"contexts of {show(result.value('context_tokens'), 'tokens')}"),
             rank=0,
             form="source",
         ),

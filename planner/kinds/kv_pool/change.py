@@ -1,60 +1,65 @@
 """What a cold start costs: an upgrade of the LLM, a canary, the loss of a node. One law for all of them.
 
-An entry that is ``t`` old after a flush at zero is hit like one kept for min(t, T).
+After a flush a turn hits if the one before came since, and is not too old: h(t) is that of entries kept for min(t, T).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.formulas import flush
+from planner.formulas.caching import OneShots, Sessions
 from planner.kinds.kv_pool.plan import Plan
+from planner.kinds.kv_pool.reuse import Streams
 from planner.kinds.kv_pool.tiers import SSD
 
+Array = NDArray[np.float64]
 WARM = 0.95
+NEARLY_ALL = 0.9999
 _POINTS = 400
+MOST_STEPS = 40
+"""Of a canary that is drawn."""
 
 
 def kept_s(plan: Plan) -> float:
-    """How long an entry stays somewhere in the pool."""
-    return float(plan.keep_s[SSD])
+    """How long an entry stays somewhere in the pool; by value the times differ, and the hits say when it is full."""
+    return math.inf if plan.spec.eviction == "value" else float(plan.keep_s[SSD])
 
 
 def usual_hits(plan: Plan) -> float:
+    """Hit share of the warm pool."""
     return float(plan.reach_hits[SSD])
 
 
-def hits_after(plan: Plan, *, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def hits_after(plan: Plan, *, times_s: Any) -> Any:
     """Hit share so long after a flush."""
-    return np.asarray(plan.reuse.hit_share(np.minimum(times_s, kept_s(plan))), dtype=float)
+    found = plan.reuse.hit_share(np.minimum(np.maximum(times_s, 0.0), kept_s(plan)))
+    return np.minimum(found, usual_hits(plan))
 
 
-def grid_s(plan: Plan) -> NDArray[np.float64]:
+def grid_s(plan: Plan) -> Array:
     """Times after a flush until nearly all hits are back."""
-    top = min(kept_s(plan), horizon_s(plan))
-    return np.concatenate(([0.0], np.geomspace(max(top * 1e-6, 1e-9), max(top, 1e-8), _POINTS)))
-
-
-def horizon_s(plan: Plan) -> float:
-    """The time by which nearly every pause has ended."""
-    low, high = -9.0, 12.0
-    everything = float(plan.reuse.hit_share(math.inf))
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if plan.reuse.hit_share(10.0**middle) >= 0.9999 * everything else (middle, high)
-    return float(10.0**high)
+    top = max(min(kept_s(plan), plan.tail_s(NEARLY_ALL)), 1e-8)
+    return np.concatenate(([0.0], np.geomspace(max(top * 1e-6, 1e-9), top, _POINTS)))
 
 
 def flush_tokens(plan: Plan) -> float:
-    """Reusable tokens computed again until the usual hits are back: the area over the curve."""
-    if plan.gaps is not None and len(plan.sorts) and plan.spec.shared_prefix_tokens <= 0:
-        kept = kept_s(plan)
-        return plan.reuse.reusable_tokens_per_s * float(plan.gaps.partial_mean_s(kept))
+    """Reusable tokens computed again until the usual hits are back."""
+    loads = plan.reuse.loads if isinstance(plan.reuse, Streams) else ()
+    closed = bool(loads) and plan.spec.eviction != "value"
+    if closed and all(isinstance(load, Sessions | OneShots) for load in loads):
+        return math.fsum(
+            flush.extra_prefill_tokens(load.reusable_tokens_per_s, gaps=load.gaps, kept_s=kept_s(plan))
+            for load in loads
+            if isinstance(load, Sessions)
+        )
     times = grid_s(plan)
-    missing = usual_hits(plan) - hits_after(plan, times_s=times)
-    return plan.reuse.reusable_tokens_per_s * float(np.trapezoid(missing, times))
+    missing = usual_hits(plan) - np.asarray(hits_after(plan, times_s=times))
+    return plan.reuse.reusable_tokens_per_s * float(np.trapezoid(np.maximum(missing, 0.0), times))
 
 
 def warm_after_s(plan: Plan) -> float | None:
@@ -63,22 +68,23 @@ def warm_after_s(plan: Plan) -> float | None:
     if usual <= 0:
         return None
     times = grid_s(plan)
-    return float(np.interp(WARM * usual, hits_after(plan, times_s=times), times))
+    return float(np.interp(WARM * usual, np.asarray(hits_after(plan, times_s=times)), times))
 
 
 def not_computed_share(plan: Plan) -> float:
-    """u·h: of the work of a cold fleet, what hits save."""
-    cold = plan.spec.turns_per_s * _cold_held_s(plan)
-    return 1 - plan.fleet.needed_units / cold if cold > 0 else 0.0
+    """u·h as work: of what a cold fleet would compute, what hits save."""
+    cold = plan.spec.turns_per_s * cold_held_s(plan)
+    return max(0.0, 1 - plan.fleet.needed_units / cold) if cold > 0 else 0.0
 
 
-def _cold_held_s(plan: Plan) -> float:
+def cold_held_s(plan: Plan) -> float:
+    """Time a mean turn holds a unit when nothing is cached."""
     return math.fsum(sort.weight * float(plan.physics.compute_s(sort.prompt_tokens).mean()) for sort in plan.sorts)
 
 
 def surge(plan: Plan) -> float:
     """Prefill work of an empty cache over the usual."""
-    return 1 / (1 - not_computed_share(plan))
+    return flush.prefill_surge(min(not_computed_share(plan), 1 - 1e-12))
 
 
 def safe_weight_step(plan: Plan) -> float | None:
@@ -86,27 +92,41 @@ def safe_weight_step(plan: Plan) -> float | None:
     rho, saved = plan.fleet.utilisation, not_computed_share(plan)
     if not rho or saved <= 0:
         return None
-    return min(1.0, max(0.0, (1 / rho - 1) * (1 - saved) / saved))
+    return flush.largest_safe_step(rho, hit_share=saved)
 
 
 def step_apart_s(plan: Plan) -> float:
     """Between two steps of a canary: until what moved is warm, or pauses have ended."""
-    if plan.gaps is None:
-        return warm_after_s(plan) or 0.0
-    return min(kept_s(plan), float(plan.gaps.quantile_s(WARM)))
+    return min(kept_s(plan), plan.tail_s(WARM))
+
+
+def load_after(plan: Plan, *, hits: Any) -> Any:
+    """Prefill work over what the fleet can do, with such hits."""
+    usual, saved = usual_hits(plan), not_computed_share(plan)
+    share = np.asarray(hits) / usual if usual > 0 else np.zeros(np.shape(hits))
+    return (plan.fleet.utilisation or 0.0) * (1 - saved * share) / (1 - saved)
+
+
+def hits_in_steps(plan: Plan, *, times_s: Array, step: float, apart_s: float) -> Array:
+    """Hit share while the traffic moves to a cold version step by step."""
+    count = min(math.ceil(1 / step - 1e-9), MOST_STEPS)
+    usual = usual_hits(plan)
+    found = np.full(times_s.shape, usual)
+    for place in range(count):
+        moved = min(step, 1 - place * step)
+        since = times_s - place * apart_s
+        found += np.where(since >= 0, moved * (np.asarray(hits_after(plan, times_s=since)) - usual), 0.0)
+    return found
 
 
 def canary_hits(plan: Plan) -> float:
     """Hits with both versions warm: a turn finds its last one where both had the same version."""
-    weight = plan.spec.canary_weight
-    same = 1.0 if plan.spec.version_by == "session" else weight**2 + (1 - weight) ** 2
+    by_session = plan.spec.version_by == "session"
+    same = 1.0 if by_session else flush.kept_by_request_weights(plan.spec.canary_weight)
     return same * usual_hits(plan)
 
 
 def node_loss_hits(plan: Plan) -> float:
     """Hits when the tiers of one node are gone for good."""
-    left = 1 - 1 / plan.spec.nodes
-    keep_s = float(plan.reuse.keep_s(float(plan.room.reach_tokens[SSD]) * left))
-    if plan.spec.eviction == "ttl":
-        keep_s = min(keep_s, plan.spec.ttl_s)
-    return float(plan.reuse.hit_share(keep_s))
+    left = flush.capacity_without_nodes(1.0, nodes=plan.spec.nodes)
+    return float(plan.hits_with(plan.room.tokens * left)[SSD])

@@ -24,6 +24,7 @@ def charts(spec: KvPoolSpec, result: Result) -> Sequence[Chart]:
         _ttft_by_rate(spec, result),
         _policies(spec, result),
         _flush(result),
+        _upgrade(result),
         price(spec, result),
         bill(result),
         mix(result),
@@ -188,4 +189,24 @@ def _flush(result: Result) -> Chart | None:
         limits=(Limit(usual, f"usual {percent(usual)}"),),
         summary=f"Hits rise from none to {percent(usual)}; 95 % of that after {show(warm, 's')}.",
         compare=True,
+    )
+
+
+def _upgrade(result: Result) -> Chart | None:
+    series, step = result.series["upgrade"], result.value("safe_weight_step")
+    times_s = numbers(series, "time_s")
+    if not times_s or step is None or step >= 1:
+        return None
+    at_once, in_steps = numbers(series, "at_once"), numbers(series, "in_steps")
+    return Chart(
+        name="upgrade",
+        title="Does the prefill fleet survive an upgrade?",
+        subtitle=f"Work over what the fleet can do, if all traffic moves at once and in steps of {percent(step)}.",
+        form="line",
+        x=Axis("time since the first step", unit="s", shown="h"),
+        y=Axis("prefill in use", unit="ratio", shown="%"),
+        traces=(Trace("all at once", x=times_s, y=at_once, order=1), Trace("in safe steps", x=times_s, y=in_steps)),
+        limits=(Limit(1.0, "all the fleet can do"),),
+        summary=f"All at once prefill starts at {percent(at_once[0] or 0.0)} of what the fleet can do; in steps it "
+        f"stays at or below {percent(max(value or 0.0 for value in in_steps))}.",
     )

@@ -22,6 +22,8 @@ FACTS = (
     "ssd_life_years",
 )
 
+SAME = 0.02
+
 
 def estimate(spec: KvPoolSpec, catalog: Catalog) -> Result:
     """Work out what the tiers hit, what that saves, and what binds."""
@@ -54,7 +56,10 @@ def _sentence(made: Plan) -> str:
         return f"{reused}; the pool **saves no GPU**: {fleet} for prefill with it and without."
     before = made.without_fleet.units * spec.prefill_gpus
     p99, without = made.ttft[2], made.without_ttft[2]
-    wait = f"; TTFT P99 {show(p99, 's')} instead of {show(without, 's')}" if p99 and without else ""
+    wait = ""
+    if p99 and without:
+        other = "with it and without" if abs(without / p99 - 1) < SAME else f"instead of {show(without, 's')}"
+        wait = f"; TTFT P99 {show(p99, 's')} {other}"
     return f"{reused}: **{fleet} for prefill instead of {before:,}**{wait}."
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from planner.core.quantities import show
 from planner.core.result import Metric
-from planner.formulas import cost, fetching
+from planner.formulas import cache_index, cost, fetching
+from planner.formulas.endurance import SEQUENTIAL_OPTIMISM
 from planner.kinds.kv_pool import change, money, policies_compared, writes
 from planner.kinds.kv_pool.metrics import figure
 from planner.kinds.kv_pool.plan import Plan
@@ -29,6 +30,8 @@ def _finite(value: float) -> float | None:
 
 def _held(plan: Plan) -> Figures:
     spec, kv = plan.spec, plan.physics.stored_bytes_per_token
+    yield figure("context_tokens", spec.context_tokens, basis="exact")
+    yield figure("prompt_tokens", plan.prompt_tokens, basis="exact")
     yield figure(
         "session_kv_bytes",
         plan.context_bytes,
@@ -44,7 +47,8 @@ def _held(plan: Plan) -> Figures:
             basis="exact",
             working=f"{show(held, 'bytes')} / {show(plan.context_bytes * copies, 'bytes')}",
         )
-        yield figure(f"{name}_keep_s", _finite(float(plan.keep_s[tier])))
+        by_age = spec.eviction != "value"
+        yield figure(f"{name}_keep_s", _finite(float(plan.keep_s[tier])) if by_age else None)
 
 
 def _hits(plan: Plan) -> Figures:
@@ -146,20 +150,28 @@ def _paid(plan: Plan) -> Figures:
 def _written(plan: Plan) -> Figures:
     yield figure("write_bytes_per_s", writes.pool_write_bytes_per_s(plan))
     yield figure("ssd_write_bytes_per_s", writes.tier_write_bytes_per_s(plan, tier=SSD))
+    can = plan.spec.nodes * plan.spec.ssd_write_bytes_per_s
+    yield figure("ssd_write_utilisation", writes.tier_write_bytes_per_s(plan, tier=SSD) / can)
     yield figure("write_network_share", writes.network_share(plan))
-    yield figure("shareable_after_s", writes.shareable_after_s(plan))
+    yield figure("shareable_after_s", writes.shareable_after_s(plan) if writes.has_pool(plan) else None)
     yield figure("loss_window_bytes", writes.loss_window_bytes(plan))
     yield figure("ssd_writes_per_day", writes.drive_writes_per_day(plan))
     life = writes.life_years(plan)
     yield figure("ssd_life_years", life)
-    yield figure("ssd_life_optimistic_years", None if life is None else life * writes.OPTIMISTIC)
+    yield figure("ssd_life_optimistic_years", None if life is None else life * SEQUENTIAL_OPTIMISM)
     block = plan.spec.block_tokens
     blocks = writes.entries(plan)
     yield figure("entries", blocks, basis="exact")
     yield figure("metadata_bytes", blocks * plan.spec.entry_bytes)
-    yield figure("lookups_per_s", plan.spec.turns_per_s * plan.prompt_tokens / block, basis="exact")
+    yield figure("lookups_per_s", _lookups(plan), basis="exact")
     yield figure("tail_tokens", plan.physics.tail_tokens, basis="exact")
     yield figure("block_bytes", block * plan.physics.stored_bytes_per_token, basis="exact")
+
+
+def _lookups(plan: Plan) -> float:
+    return cache_index.lookups_per_s(
+        plan.spec.turns_per_s, prompt_tokens=plan.prompt_tokens, block_tokens=plan.spec.block_tokens
+    )
 
 
 def _changed(plan: Plan) -> Figures:

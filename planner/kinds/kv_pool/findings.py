@@ -47,7 +47,7 @@ def _conclusions(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Findi
     yield Finding(
         code="hbm_holds_few",
         severity="info",
-        message=f"HBM holds {counted(held[HBM], 'session')} of {plan.spec.context_tokens:,g} tokens"
+        message=f"HBM holds {counted(held[HBM], 'session')} of {show(plan.spec.context_tokens, 'tokens')}"
         + (kept + "be reused is still there." if plan.spec.turns_per_s > 0 else "."),
         metric="hbm_sessions",
     )

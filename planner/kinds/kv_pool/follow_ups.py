@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.formulas import flush
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.words import money, percent, times
-
-REPLICATE_AT = 0.7
-"""Of a node's network: reads of one prefix beyond it call for a second copy."""
 
 
 def follow_ups(spec: KvPoolSpec, result: Result) -> Sequence[FollowUp]:
@@ -47,7 +45,7 @@ def _upgrade(result: Result) -> FollowUp:
 
 
 def _canary(spec: KvPoolSpec, result: Result) -> FollowUp:
-    both = spec.canary_weight**2 + (1 - spec.canary_weight) ** 2
+    both = flush.kept_by_request_weights(spec.canary_weight)
     hits = result.value("hit_share") or 0.0
     return FollowUp(
         "Does a canary need the capacity twice?",
@@ -70,11 +68,11 @@ def _node_lost(spec: KvPoolSpec, result: Result) -> FollowUp:
 
 def _replicas(spec: KvPoolSpec, result: Result) -> FollowUp:
     read = result.value("session_kv_bytes") or 1.0
-    rate = REPLICATE_AT * spec.network_bytes_per_s * spec.link_efficiency / read
+    rate = flush.NIC_SHARE * spec.network_bytes_per_s * spec.link_efficiency / read
     return FollowUp(
         "When does a hot prefix need copies?",
         f"When its reads fill the network of the node that holds it: from {rate:,.3g} reads a second of a context of "
-        f"{show(read, 'bytes')}, {percent(REPLICATE_AT)} of {show(spec.network_bytes_per_s, 'bytes/s')}.",
+        f"{show(read, 'bytes')}, {percent(flush.NIC_SHARE)} of {show(spec.network_bytes_per_s, 'bytes/s')}.",
     )
 
 
@@ -99,6 +97,8 @@ def _metadata(spec: KvPoolSpec, result: Result) -> FollowUp:
 
 
 def _write_back(spec: KvPoolSpec, result: Result) -> FollowUp:
+    if result.value("shareable_after_s") is None:
+        return FollowUp("Write-through or write-back?", "Neither: there is nothing below HBM to write to.")
     after, lost = result.value("shareable_after_s"), result.value("loss_window_bytes") or 0.0
     mode = "Write-back" if spec.write_mode == "back" else "Write-through"
     return FollowUp(

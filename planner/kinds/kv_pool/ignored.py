@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from planner.core.result import Finding
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, SSD
+from planner.kinds.kv_pool.writes import has_pool
 
 _OF_SESSIONS = (
     "continue_probability",
@@ -29,7 +30,7 @@ def findings(plan: Plan) -> Iterator[Finding]:
     told: set[str] = set()
     for name, reason in _ignored(plan):
         default = fields[name].default
-        if getattr(plan.spec, name) != default and name not in told:
+        if getattr(plan.given, name) != default and name not in told:
             told.add(name)
             label = fields[name].title or name
             yield Finding(
@@ -44,6 +45,7 @@ def findings(plan: Plan) -> Iterator[Finding]:
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
     yield from _load(plan)
     yield from _llm(plan)
+    yield from _links(plan)
     yield from _rest(plan)
 
 
@@ -78,8 +80,6 @@ def _load(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _llm(plan: Plan) -> Iterator[tuple[str, str]]:
     spec, llm = plan.spec, plan.physics.llm
-    if spec.kv_bytes_per_token is not None:
-        yield "kv_dtype", "the KV cache is stated in bytes"
     if not llm.mla or spec.prefill_gpus == 1:
         yield "latent_reads", "no latent is kept on several GPUs"
     if spec.state_grain_tokens is None:
@@ -88,13 +88,29 @@ def _llm(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "layers", "a prefix is read before anything is computed"
 
 
+def _links(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    asked = max(plan.dram.utilisation, plan.ssd.utilisation, plan.network_utilisation)
+    if asked < min(spec.link_limit, type(spec).model_fields["link_limit"].default):
+        yield "link_limit", "no link is asked for as much"
+    if spec.placement != "pool":
+        yield "network_bytes_per_s", "each node reads its own tiers"
+    if float(plan.hits[DRAM] + plan.hits[SSD]) <= 0:
+        yield from ((name, "nothing is read from below HBM") for name in ("layers", "overlap", "contention"))
+    if not has_pool(plan):
+        names = ("relation", "admitted_share", "written", "write_mode", "flush_s")
+        yield from ((name, "there is nothing below HBM") for name in names)
+
+
 def _rest(plan: Plan) -> Iterator[tuple[str, str]]:
     spec = plan.spec
     if spec.write_mode == "through":
         yield "flush_s", "turns are written at once"
     if plan.room.stored_bytes[SSD] <= 0:
-        names = ("ssd_dwpd", "ssd_rated_years", "write_amplification", "ssd_usd_per_gb_month")
+        names = ("ssd_dwpd", "ssd_rated_years", "write_amplification", "ssd_write_bytes_per_s")
         yield from ((name, "there is no SSD") for name in names)
+        if not spec.tier_budget_usd_per_month and plan.room.stored_bytes[DRAM] <= 0:
+            yield "ssd_usd_per_gb_month", "there is no SSD, and no budget for it"
     if plan.room.stored_bytes[DRAM] <= 0:
         yield from ((name, "there is no DRAM") for name in ("dram_usd_per_gb_month", "dram_paid"))
     if spec.dram_paid == "in_rent":

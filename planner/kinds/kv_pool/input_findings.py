@@ -53,7 +53,7 @@ def _llm(plan: Plan) -> Iterator[Finding]:
             code="attention_left_out",
             severity="info",
             message=f"Attention is left out of the compute time: with that of {facts.llm.name} a context of "
-            f"{spec.context_tokens:,g} tokens takes {percent(more)} longer, and the bandwidth that pays is lower.",
+            f"{show(spec.context_tokens, 'tokens')} takes {percent(more)} longer, and less bandwidth pays.",
             metric="recompute_s",
             suggestion="Leave the attention width empty to count it.",
             change={"attention_width": None},

@@ -37,6 +37,8 @@ def _each(
 
 
 METRICS: tuple[MetricDef, ...] = (
+    MetricDef("context_tokens", _("Context, mean"), "tokens", "none", TIERS, help=_("Prompt and answer.")),
+    MetricDef("prompt_tokens", _("Prompt, mean"), "tokens", "none", TIERS, help=_("Over all turns, first ones too.")),
     MetricDef(
         "session_kv_bytes",
         _("KV of a session"),
@@ -259,6 +261,7 @@ METRICS: tuple[MetricDef, ...] = (
         help=_("What enters it first: DRAM, or SSD without one."),
     ),
     MetricDef("ssd_write_bytes_per_s", _("Written to SSD"), "bytes/s", "lower", WRITES),
+    MetricDef("ssd_write_utilisation", _("Write bandwidth of SSD in use"), "ratio", "lower", WRITES),
     MetricDef("write_network_share", _("Network taken by writes"), "ratio", "lower", WRITES),
     MetricDef(
         "shareable_after_s", _("Readable elsewhere after"), "s", "lower", WRITES, help=_("A turn's KV, at the latest.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from planner.core.result import Column, Series
 from planner.formulas import cost
+from planner.formulas.endurance import DAY_S
 from planner.kinds.kv_pool import money, serving, writes
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
@@ -110,7 +111,7 @@ def _wear(plan: Plan, *, within: Array, ssd: Array) -> Array:
     spec = plan.spec
     per_s = writes.ssd_write_bytes_per_s(plan, within=within) * spec.write_amplification
     can = spec.ssd_rated_years * spec.ssd_dwpd * ssd
-    wanted = PRICED_MONTHS / 12 * per_s * writes.DAY_S
+    wanted = PRICED_MONTHS / 12 * per_s * DAY_S
     return np.where(wanted > can, wanted / np.maximum(can, 1.0), 1.0)
 
 

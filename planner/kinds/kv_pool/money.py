@@ -78,9 +78,5 @@ def gpus_per_tb(plan: Plan, *, tier: int) -> float:
     keep_s = float(plan.keep_s[tier])
     if not (math.isfinite(keep_s) and keep_s > 0):
         return 0.0
-    growth = float(plan.reuse.growth_tokens_per_s(keep_s))
-    if growth <= 0:
-        return 0.0
-    hits_per_token = float(plan.reuse.gain_per_s(keep_s)) / growth
     tokens = TB / plan.physics.stored_bytes_per_token / (plan.physics.hbm_copies if tier == 0 else 1.0)
-    return max(0.0, plan.reuse.reusable_tokens_per_s * hits_per_token * tokens * gpu_s_per_reusable_token(plan))
+    return max(0.0, plan.reuse.marginal_hits_per_s(keep_s) * tokens * gpu_s_per_reusable_token(plan))

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from planner.core.catalog import Catalog
 from planner.formulas import fetching
-from planner.formulas.gaps import GapLaw
+from planner.formulas.caching import OneShots, Sessions
 from planner.formulas.tiers import hits_by_tier
-from planner.kinds.kv_pool import serving
+from planner.kinds.kv_pool import serving, traces
 from planner.kinds.kv_pool.physics import Physics, physics
-from planner.kinds.kv_pool.reuse import Reuse, followed_gaps, item_streams, session_streams, turn_classes
+from planner.kinds.kv_pool.reuse import Reuse, Streams, item_streams, session_streams, turn_classes
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import (
     DRAM,
@@ -30,20 +30,29 @@ from planner.kinds.kv_pool.tiers import (
     reach_tokens,
 )
 from planner.kinds.kv_pool.turns import Sort, item_sorts, session_sorts
+from planner.kinds.kv_pool.wandering import wandering
 
 Array = NDArray[np.float64]
+_DIGITS = 7
+"""Of a hit share: what an approximation says beyond is noise."""
+_TIMES_S: Array = 10.0 ** np.arange(-5.0, 12.0, 1 / 64)
+"""At which it is known how much has come back."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """A pool and the prefill fleet in front of it. What few ask for is computed when asked."""
 
+    given: KvPoolSpec
     spec: KvPoolSpec
+    """With the lengths of the trace, if there is one."""
     catalog: Catalog
+    trace: traces.Trace | None
     physics: Physics
+    settled: Reuse
+    """As if every session were found where it was left."""
     reuse: Reuse
-    gaps: GapLaw | None
-    """Pauses after which a turn follows; None where sessions are not what comes back."""
+    """As sessions really meet caches."""
     sorts: tuple[Sort, ...]
     room: Capacities
     keep_s: Array
@@ -66,7 +75,8 @@ class Plan:
 
     def hits_with(self, tokens: Array) -> Array:
         """Hits within the reach of each tier if the tiers held so many tokens; tiers along the last axis."""
-        return reach_hits(self.spec, reuse=self.reuse, reach=reach_tokens(tokens, relation=self.spec.relation))
+        within = reach_hits(self.spec, reuse=self.reuse, reach=reach_tokens(tokens, relation=self.spec.relation))
+        return admitted_hits(self.spec, reuse=self.reuse, within=within)
 
     @property
     def links(self) -> tuple[Link, Link]:
@@ -91,10 +101,11 @@ class Plan:
         """Mean answer."""
         return self.spec.output_tokens
 
-    @property
+    @cached_property
     def pooled_hits(self) -> Array:
         """Hits within the reaches if all nodes read all."""
-        return self.reach_hits
+        within = reach_hits(self.spec, reuse=self.settled, reach=self.room.reach_tokens)
+        return admitted_hits(self.spec, reuse=self.settled, within=within)
 
     @property
     def idle_links(self) -> tuple[Link, Link]:
@@ -124,6 +135,15 @@ class Plan:
             recompute=self.physics.recompute,
         )
 
+    def tail_s(self, share: float) -> float:
+        """The time within which this share of all that comes back has come back."""
+        times, hits = self._returned
+        return float(times[min(int(np.searchsorted(hits, share * hits[-1])), len(times) - 1)])
+
+    @cached_property
+    def _returned(self) -> tuple[Array, Array]:
+        return _TIMES_S, np.asarray(self.reuse.hit_share(_TIMES_S), dtype=float)
+
     @cached_property
     def ttft(self) -> Sequence[float | None]:
         """P50, P90 and P99 with the pool [s]."""
@@ -135,23 +155,66 @@ class Plan:
         return serving.ttft_s(self.spec, made=self.without_turns, of=self.without_fleet, probabilities=(0.5, 0.9, 0.99))
 
 
-def plan(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
+def plan(given: KvPoolSpec, *, catalog: Catalog) -> Plan:
     """Work out a pool: hits of each tier, links, prefill work and its fleet, with and without the pool."""
+    trace = traces.trace_of(given, catalog=catalog) if given.source == "trace" else None
+    spec = given if trace is None else traces.with_own_lengths(given, trace=trace)
     facts = physics(spec, catalog=catalog)
-    reuse, gaps, sorts = reuse_of(spec)
+    sorts = traces.sorts(trace) if trace is not None else own_sorts(spec)
+    return _worked(given, spec, catalog=catalog, trace=trace, facts=facts, sorts=sorts)
+
+
+def at_rates(made: Plan, *, turns_per_s: Sequence[float]) -> list[Plan]:
+    """The same pool and inputs at other rates."""
+    times = _times_at(made, turns_per_s=turns_per_s)
+    found = []
+    for rate, keep in zip(turns_per_s, times, strict=True):
+        change = {"turns_per_s": rate}
+        there = made.given.model_copy(update=change), made.spec.model_copy(update=change)
+        found.append(
+            _worked(*there, catalog=made.catalog, trace=made.trace, facts=made.physics, sorts=made.sorts, keep=keep)
+        )
+    return found
+
+
+def _times_at(made: Plan, *, turns_per_s: Sequence[float]) -> Sequence[Array | None]:
+    """How long entries stay at other rates, in one go where sessions fill a cache in proportion to their rate."""
+    reuse, now = made.reuse, made.spec.turns_per_s
+    proportional = isinstance(reuse, Streams) and all(isinstance(load, Sessions | OneShots) for load in reuse.loads)
+    if not proportional or now <= 0 or made.spec.placement == "random":
+        return [None] * len(turns_per_s)
+    reach = made.room.reach_tokens * (now / np.asarray(turns_per_s))[:, None]
+    return list(keep_s(made.spec, reuse=reuse, reach_tokens=reach))
+
+
+def _worked(
+    given: KvPoolSpec,
+    spec: KvPoolSpec,
+    *,
+    catalog: Catalog,
+    trace: traces.Trace | None,
+    facts: Physics,
+    sorts: tuple[Sort, ...],
+    keep: Array | None = None,
+) -> Plan:
     room = capacities(spec, physics=facts)
-    keep = keep_s(spec, reuse=reuse, reach_tokens=room.reach_tokens)
-    within = reach_hits(spec, reuse=reuse, reach=room.reach_tokens)
+    settled = reuse_of(spec, trace=trace)
+    reuse = met(spec, settled=settled, trace=trace, most_tokens=float(room.reach_tokens[SSD]))
+    keep = keep_s(spec, reuse=reuse, reach_tokens=room.reach_tokens) if keep is None else keep
+    within = reach_hits(spec, reuse=reuse, reach=room.reach_tokens, keep=keep)
+    within = np.round(admitted_hits(spec, reuse=reuse, within=within), _DIGITS)
     hits = hits_by_tier(within)
     ways = links(spec, physics=facts, reuse=reuse, hits=hits)
     made = serving.turns(spec, physics=facts, sorts=sorts, hits=tuple(hits), links=(ways["dram"], ways["ssd"]))
     without = serving.turns(spec, physics=facts, sorts=sorts, hits=(hits[HBM], 0.0, 0.0), links=(None, None))
     return Plan(
+        given=given,
         spec=spec,
         catalog=catalog,
+        trace=trace,
         physics=facts,
+        settled=settled,
         reuse=reuse,
-        gaps=gaps,
         sorts=sorts,
         room=room,
         keep_s=keep,
@@ -166,17 +229,27 @@ def plan(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
     )
 
 
-def at_rate(made: Plan, *, turns_per_s: float) -> Plan:
-    """The same pool and inputs at another rate."""
-    return plan(made.spec.model_copy(update={"turns_per_s": turns_per_s}), catalog=made.catalog)
+def own_sorts(spec: KvPoolSpec) -> tuple[Sort, ...]:
+    """The turns of sessions or of popular prefixes."""
+    return item_sorts(spec) if spec.source == "zipf" else session_sorts(spec, classes=turn_classes(spec))
 
 
-def reuse_of(spec: KvPoolSpec) -> tuple[Reuse, GapLaw | None, tuple[Sort, ...]]:
-    """What comes back, after which pauses, and the turns it comes in."""
-    if spec.source == "zipf":
-        return item_streams(spec), None, item_sorts(spec)
-    classes = turn_classes(spec)
-    return session_streams(spec), followed_gaps(classes), session_sorts(spec, classes=classes)
+def reuse_of(spec: KvPoolSpec, *, trace: traces.Trace | None) -> Reuse:
+    """What comes back."""
+    if trace is not None:
+        return traces.TraceReuse(trace, spec.turns_per_s)
+    return item_streams(spec) if spec.source == "zipf" else session_streams(spec)
+
+
+def met(spec: KvPoolSpec, *, settled: Reuse, trace: traces.Trace | None, most_tokens: float) -> Reuse:
+    """What comes back to the cache that holds it: all, unless sessions wander between caches of their own."""
+    if spec.placement != "random" or spec.turns_per_s <= 0:
+        return settled
+    if trace is not None:
+        settled = Streams((traces.as_sessions(trace, turns_per_s=spec.turns_per_s),))
+    if not isinstance(settled, Streams):
+        return settled
+    return wandering(settled, nodes=spec.nodes, capacity_tokens=most_tokens)
 
 
 def keep_s(spec: KvPoolSpec, *, reuse: Reuse, reach_tokens: Array) -> Array:
@@ -185,9 +258,22 @@ def keep_s(spec: KvPoolSpec, *, reuse: Reuse, reach_tokens: Array) -> Array:
     return np.minimum(times, spec.ttl_s) if spec.eviction == "ttl" else times
 
 
-def reach_hits(spec: KvPoolSpec, *, reuse: Reuse, reach: Array) -> Array:
-    """Share of the reusable tokens hit within each reach."""
-    return np.asarray(reuse.hit_share(keep_s(spec, reuse=reuse, reach_tokens=reach)), dtype=float)
+def reach_hits(spec: KvPoolSpec, *, reuse: Reuse, reach: Array, keep: Array | None = None) -> Array:
+    """Share of the reusable tokens hit within each reach; ``keep`` are its times, where they are known."""
+    if spec.eviction == "value":
+        return np.asarray(reuse.hit_share_by_value(reach), dtype=float)
+    times = keep_s(spec, reuse=reuse, reach_tokens=reach) if keep is None else keep
+    return np.asarray(reuse.hit_share(times), dtype=float)
+
+
+def admitted_hits(spec: KvPoolSpec, *, reuse: Reuse, within: Array) -> Array:
+    """Hits when only a part of the contexts enters the pool: first those are dropped that nobody would ask for."""
+    if spec.admitted_share >= 1:
+        return within
+    asked_again = reuse.reusable_tokens_per_s / max(spec.turns_per_s * spec.context_tokens, 1e-300)
+    kept = min(1.0, spec.admitted_share / asked_again) if asked_again > 0 else 1.0
+    hbm = within[..., :1]
+    return hbm + kept * (within - hbm)
 
 
 def links(spec: KvPoolSpec, *, physics: Physics, reuse: Reuse, hits: Array) -> Mapping[str, Link]:

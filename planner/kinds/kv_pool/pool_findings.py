@@ -21,6 +21,8 @@ BUSY = 0.7
 BEST_CASE_BYTES_PER_S = 300e9
 MEASURED_EFFICIENCY = 0.48
 """190 of 400 GB/s: eight NICs of 400 Gbit/s."""
+GAINED = 0.02
+"""Points of hits worth a word."""
 _SIZES = 128
 SIZED = 0.999
 """Of the hits with all the SSD: what is enough."""
@@ -41,22 +43,17 @@ def reasons(plan: Plan) -> tuple[str, ...]:
     spec = plan.spec
     ways = zip((DRAM, SSD), plan.links, strict=True)
     best = max((way.effective_bytes_per_s for tier, way in ways if plan.room.stored_bytes[tier] > 0), default=0.0)
-    tail = math.inf if plan.gaps is None else float(plan.gaps.quantile_s(GAP_TAIL))
+    kept, tail = float(plan.keep_s[HBM]), plan.tail_s(GAP_TAIL)
     without = plan.without_ttft[2]
     return fetching.reasons_for_no_gain(
         bytes_per_s=best,
         least_bytes_per_s=plan.least_bytes_per_s,
         reusable_share=plan.reusable_share,
-        kept_in_gpu_s=_finite_or(float(plan.keep_s[HBM]), tail),
+        kept_in_gpu_s=kept,
         gap_p99_s=tail,
         prefill_binds=plan.without_fleet.units > plan.fleet.units,
         ttft_met_without=without is not None and without <= spec.ttft_p99_slo_s,
     )
-
-
-def _finite_or(kept_s: float, tail_s: float) -> float:
-    """Without a tail of pauses HBM is never enough by its time; where all fits it is."""
-    return kept_s if math.isfinite(tail_s) else 0.0
 
 
 def _verdict(plan: Plan) -> Iterator[Finding]:
@@ -64,7 +61,12 @@ def _verdict(plan: Plan) -> Iterator[Finding]:
     tiers = math.fsum(money.tiers_usd_per_h(plan))
     no = reasons(plan)
     if plan.room.stored_bytes[DRAM] <= 0 and plan.room.stored_bytes[SSD] <= 0:
-        yield Finding("no_pool", "info", "Neither DRAM nor SSD is given, so prefixes live in HBM only.", "gpus_saved")
+        yield Finding(
+            "no_pool",
+            "info",
+            "Neither DRAM nor SSD is given: prefixes live in HBM only, and no other node reads them.",
+            "gpus_saved",
+        )
         return
     for reason in no:
         yield _no_gain(plan, reason=reason)
@@ -74,7 +76,7 @@ def _verdict(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="no_gain_money",
             severity="warning",
-            message=f"The tiers cost {dollars(tiers)}/h and save {dollars(saving + tiers)}/h of GPUs: at these prices "
+            message=f"The tiers cost {dollars(tiers)}/h and save {dollars(saving + tiers)}/h of GPUs at these prices: "
             "the pool costs more than it saves.",
             metric="saving_usd_per_h",
             suggestion="Buy less of the tier whose next terabyte is worth least.",
@@ -209,6 +211,14 @@ def _policies(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Finding]
             suggestion="Drop the least recently used, when room is needed.",
             change={"eviction": "lru"},
         )
+    yield from _by_value(plan, lru=lru, value=figures["value_hit_share"].value or 0.0)
+    if not math.isfinite(float(plan.keep_s[SSD])) and spec.eviction == "lru":
+        yield Finding(
+            code="nothing_dropped",
+            severity="info",
+            message="All that ever comes back fits: the last tier drops nothing, so its entries have no age limit.",
+            metric="ssd_keep_s",
+        )
     if spec.placement == "random":
         pooled = float(plan.pooled_hits[SSD])
         yield Finding(
@@ -219,6 +229,38 @@ def _policies(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Finding]
             metric="hit_share",
             suggestion="Let all nodes read all.",
             change={"placement": "pool"},
+        )
+
+
+def _by_value(plan: Plan, *, lru: float, value: float) -> Iterator[Finding]:
+    """What knowing the sorts of sessions is worth."""
+    by_value = plan.spec.eviction == "value"
+    if by_value:
+        yield Finding(
+            code="times_by_class",
+            severity="info",
+            message="By value each sort of entry stays a time of its own, so a tier has no single one.",
+            metric="hbm_keep_s",
+        )
+    if value - lru > GAINED and not by_value:
+        yield Finding(
+            code="value_gains",
+            severity="info",
+            message=f"Sorts of sessions differ: dropped by value instead of age {percent(value)} would be hit, not "
+            f"{percent(lru)}. That needs to know the sort of each.",
+            metric="value_hit_share",
+            suggestion="Drop by value.",
+            change={"eviction": "value"},
+        )
+    if by_value and value - lru < GAINED / 4:
+        yield Finding(
+            code="value_gains_nothing",
+            severity="info",
+            message=f"By value hits no more than by age ({percent(value)} and {percent(lru)}): sorts of sessions do "
+            "not differ enough, or there is room for all.",
+            metric="value_hit_share",
+            suggestion="Drop the least recently used: nothing has to be known.",
+            change={"eviction": "lru"},
         )
 
 

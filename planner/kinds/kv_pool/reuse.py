@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from planner.formulas import caching
+from planner.formulas import caching, eviction, tier_mix
 from planner.formulas.caching import CachedLoad, OneShots, Sessions
 from planner.formulas.gaps import Exponential, GapLaw, LogNormal, Mixture, hyperexponential
 from planner.formulas.popularity import IndependentItems, SharedPrefixes, zipf
@@ -22,16 +22,16 @@ class Reuse(Protocol):
         """Tokens of prompts that a cache without limit would hold [1/s]."""
 
     def keep_s(self, capacity_tokens: Any) -> Any:
-        """How long an untouched entry stays; infinite where everything fits [s]."""
+        """How long an untouched entry stays under LRU; infinite where everything fits [s]."""
 
     def hit_share(self, keep_s: Any) -> Any:
         """Of the reusable tokens, when entries stay for a time."""
 
-    def gain_per_s(self, keep_s: Any) -> Any:
-        """Hit share gained by staying a second longer [1/s]."""
+    def hit_share_by_value(self, capacity_tokens: Any) -> Any:
+        """Of the reusable tokens, when what is worth least gives way."""
 
-    def growth_tokens_per_s(self, keep_s: Any) -> Any:
-        """Capacity taken by staying a second longer [tokens/s]."""
+    def marginal_hits_per_s(self, keep_s: float) -> float:
+        """Tokens hit a second more for each token of capacity more [1/s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,11 @@ class Streams:
     def hit_share(self, keep_s: Any) -> Any:
         return caching.hit_share(self.loads, time_s=keep_s)
 
-    def gain_per_s(self, keep_s: Any) -> Any:
-        """A symmetric difference of the hit share: every law has one, with or without a density."""
-        low, high = keep_s * (1 - _STEP), keep_s * (1 + _STEP)
-        return (self.hit_share(high) - self.hit_share(low)) / (high - low) if math.isfinite(keep_s) and keep_s else 0.0
+    def hit_share_by_value(self, capacity_tokens: Any) -> Any:
+        return eviction.value_ranked(self.loads).hit_share(capacity_tokens)
 
-    def growth_tokens_per_s(self, keep_s: Any) -> Any:
-        return sum(load.growth_tokens_per_s(keep_s) for load in self.loads)
-
-
-_STEP = 1e-4
+    def marginal_hits_per_s(self, keep_s: float) -> float:
+        return float(tier_mix.marginal_hits_per_s(self.loads, time_s=keep_s))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from planner.core.result import Column, Series
 from planner.formulas import cost
 from planner.kinds.kv_pool import change, money, policies_compared, serving
 from planner.kinds.kv_pool.mix import mix_series
-from planner.kinds.kv_pool.plan import Plan, at_rate
+from planner.kinds.kv_pool.plan import Plan, at_rates
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
 
 CURVE_POINTS = 48
-RATE_POINTS = 12
+RATE_POINTS = 10
 FLUSH_POINTS = 40
+UPGRADE_POINTS = 120
 BILL_LABELS = {
     "new": "new tokens",
     "again": "computed again",
@@ -35,6 +36,7 @@ def all_series(plan: Plan) -> dict[str, Series]:
         _by_rate(plan),
         _ttft(plan),
         _flush(plan),
+        _upgrade(plan),
         _bill(plan),
         mix_series(plan),
     )
@@ -130,23 +132,27 @@ def _rates(plan: Plan) -> list[float]:
 
 def _by_rate(plan: Plan) -> Series:
     """Sized for each rate: price. As it stands: latency with the pool and without."""
-    rates, prices, hits, with_pool, without = _rates(plan), [], [], [], []
-    for rate in rates:
-        there = at_rate(plan, turns_per_s=rate)
-        prices.append(cost.usd_per_million_tokens(money.bill_usd_per_h(there), tokens_per_s=rate * there.output_tokens))
-        hits.append(float(there.reach_hits[SSD]))
-        given = there.spec
-        for made, found in ((there.turns, with_pool), (there.without_turns, without)):
-            fleet = serving.fleet(given, made=made, units=plan.fleet.units or None)
-            found.append(serving.ttft_s(given, made=made, of=fleet, probabilities=(0.99,))[0])
+    rates = _rates(plan)
+    there = at_rates(plan, turns_per_s=rates)
+    given = plan.fleet.units or None
+    pairs = [
+        (made, serving.fleet(one.spec, made=made, units=given))
+        for one in there
+        for made in (one.turns, one.without_turns)
+    ]
+    found = serving.many_ttft_s(plan.spec, loads=pairs, probability=0.99)
+    prices = [
+        cost.usd_per_million_tokens(money.bill_usd_per_h(one), tokens_per_s=rate * one.output_tokens)
+        for rate, one in zip(rates, there, strict=True)
+    ]
     return series(
         "by_rate",
         "Against the rate of turns",
         ("turns_per_s", "turns", "req/s", list(rates)),
         ("cost_usd_per_m_output_tokens", "cost", "USD/M output tokens", list(prices)),
-        ("hit_share", "hits", "ratio", list(hits)),
-        ("ttft_p99_s", "TTFT P99 with the pool", "s", list(with_pool)),
-        ("ttft_p99_without_pool_s", "TTFT P99 without the pool", "s", list(without)),
+        ("hit_share", "hits", "ratio", [float(one.reach_hits[SSD]) for one in there]),
+        ("ttft_p99_s", "TTFT P99 with the pool", "s", list(found[0::2])),
+        ("ttft_p99_without_pool_s", "TTFT P99 without the pool", "s", list(found[1::2])),
     )
 
 
@@ -161,18 +167,38 @@ def _ttft(plan: Plan) -> Series:
 
 
 def _flush(plan: Plan) -> Series:
-    usual = change.usual_hits(plan)
     top = 1.3 * (change.warm_after_s(plan) or 60.0)
     times = np.linspace(0.0, top, FLUSH_POINTS)
     hits = change.hits_after(plan, times_s=times)
-    saved = change.not_computed_share(plan)
-    work = [(1 - saved * (float(each) / usual if usual > 0 else 0.0)) / (1 - saved) for each in hits]
+    usual = plan.fleet.utilisation or 1.0
+    work = change.load_after(plan, hits=hits) / usual
     return series(
         "after_a_flush",
         "After all entries are lost",
         ("time_s", "time", "s", list(times)),
         ("hit_share", "hits", "ratio", [float(each) for each in hits]),
         ("prefill", "prefill over the usual", "×", list(work)),
+    )
+
+
+def _upgrade(plan: Plan) -> Series:
+    """Work of the prefill fleet while an upgrade moves all the traffic at once, or in steps it can take."""
+    step = change.safe_weight_step(plan)
+    apart, warm = change.step_apart_s(plan), change.warm_after_s(plan)
+    times = np.zeros(0)
+    at_once, in_steps = times, times
+    if step is not None and warm is not None and step > 0 and plan.fleet.is_stable:
+        count = min(math.ceil(1 / step - 1e-9), change.MOST_STEPS)
+        times = np.linspace(0.0, (count - 1) * apart + 1.2 * warm, UPGRADE_POINTS)
+        at_once = change.load_after(plan, hits=change.hits_after(plan, times_s=times))
+        stepped = change.hits_in_steps(plan, times_s=times, step=step, apart_s=apart)
+        in_steps = change.load_after(plan, hits=stepped)
+    return series(
+        "upgrade",
+        "Prefill during an upgrade",
+        ("time_s", "time", "s", list(times)),
+        ("at_once", "all at once", "ratio", list(at_once)),
+        ("in_steps", "in safe steps", "ratio", list(in_steps)),
     )
 
 

@@ -74,8 +74,6 @@ def _cells(
     if cached.any():
         rest_s = physics.compute_s(rest, cached_tokens=cached)
         for tier, (hit, way) in enumerate(zip(hits, (None, *links), strict=True)):
-            if hit <= 0:
-                continue
             held, path = _read(spec, physics=physics, cached=cached, rest_s=rest_s, way=way if tier != HBM else None)
             served = way.served_share if tier != HBM and way is not None else 1.0
             taken = np.where(path < miss_s, served * hit * sort.weight / count, 0.0)
@@ -156,6 +154,24 @@ def ttft_s(spec: KvPoolSpec, *, made: Turns, of: Fleet, probabilities: Sequence[
         weights=made.weight,
     )
     return [float(value) + spec.ttft_fixed_s for value in found]
+
+
+def many_ttft_s(spec: KvPoolSpec, *, loads: Sequence[tuple[Turns, Fleet]], probability: float) -> list[float | None]:
+    """One quantile for each of many loads at once; their turns have the same points."""
+    stable = [(made, of) for made, of in loads if of.waiting is not None and of.mean_wait_s is not None]
+    if not stable:
+        return [None] * len(loads)
+    waiting = np.array([of.waiting or 0.0 for _, of in stable])
+    found = iter(
+        queueing.delay_quantiles_s(
+            [probability] * len(stable),
+            waiting=waiting,
+            wait_if_waiting_s=np.array([of.mean_wait_s or 0.0 for _, of in stable]) / np.maximum(waiting, 1e-300),
+            service_s=np.stack([made.path_s for made, _ in stable]),
+            weights=np.stack([made.weight for made, _ in stable]),
+        )
+    )
+    return [float(next(found)) + spec.ttft_fixed_s if of.is_stable else None for _, of in loads]
 
 
 def mean_ttft_s(spec: KvPoolSpec, *, made: Turns, of: Fleet) -> float | None:

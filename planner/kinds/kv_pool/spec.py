@@ -141,6 +141,8 @@ class KvPoolSpec(PolicyInputs):
     def _parts_fit(self) -> KvPoolSpec:
         if self.output_tokens > self.new_tokens:
             raise ValueError("output_tokens: the answer is part of the new tokens of a turn and cannot exceed them")
+        if self.shared_prefix_tokens > self.context_tokens:
+            raise ValueError("shared_prefix_tokens: a part of the context cannot be longer than its mean")
         if self.source == "trace" and self.workload is None:
             raise ValueError("workload: name the trace that is to be replayed")
         return self

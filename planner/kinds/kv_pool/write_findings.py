@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.formulas.endurance import SEQUENTIAL_OPTIMISM
 from planner.kinds.kv_pool import writes
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, SSD, exclusive_pays
@@ -35,7 +36,7 @@ def _endurance(plan: Plan) -> Iterator[Finding]:
     told = (
         f"{show(writes.tier_write_bytes_per_s(plan, tier=SSD), 'bytes/s')} are written to SSD, {per_day:.3g} times its "
         f"capacity a day: drives rated for {spec.ssd_dwpd:g} last {show(life, 'years')}, about "
-        f"{show(writes.OPTIMISTIC * life, 'years')} with large sequential extents."
+        f"{show(SEQUENTIAL_OPTIMISM * life, 'years')} with large sequential extents."
     )
     if life >= spec.ssd_rated_years:
         yield Finding("ssd_endures", "info", told, "ssd_life_years")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.formulas import endurance
 from planner.formulas import tiers as arrangements
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, SSD
-
-DAY_S = 86_400.0
-OPTIMISTIC = 5.0
-"""Sequential writes over rated ones on the same drives, at a write amplification of one: 5.2 to 5.7 listed."""
 
 
 def stored_tokens_per_s(plan: Plan) -> float:
@@ -47,9 +44,16 @@ def ssd_write_bytes_per_s(plan: Plan, *, within: Any) -> Any:
     return kv * _written_tokens_per_s(plan, tier=SSD, within=within)
 
 
+def has_pool(plan: Plan) -> bool:
+    """Whether anything lies below HBM."""
+    return plan.room.stored_bytes[DRAM] > 0 or plan.room.stored_bytes[SSD] > 0
+
+
 def pool_write_bytes_per_s(plan: Plan) -> float:
     """New bytes that enter the pool, whatever moves within it."""
     spec = plan.spec
+    if not has_pool(plan):
+        return 0.0
     kv = plan.physics.stored_bytes_per_token * spec.admitted_share
     stored = stored_tokens_per_s(plan)
     if spec.written == "context":
@@ -85,7 +89,7 @@ def shareable_after_s(plan: Plan) -> float:
 
 def loss_window_bytes(plan: Plan) -> float:
     """Written nowhere else yet when a node is lost."""
-    return pool_write_bytes_per_s(plan) / plan.spec.nodes * shareable_after_s(plan)
+    return endurance.unwritten_bytes(pool_write_bytes_per_s(plan), delay_s=shareable_after_s(plan)) / plan.spec.nodes
 
 
 def drive_writes_per_day(plan: Plan) -> float | None:
@@ -93,7 +97,7 @@ def drive_writes_per_day(plan: Plan) -> float | None:
     capacity = plan.room.stored_bytes[SSD]
     if capacity <= 0:
         return None
-    return tier_write_bytes_per_s(plan, tier=SSD) * plan.spec.write_amplification * DAY_S / capacity
+    return endurance.drive_writes_per_day(tier_write_bytes_per_s(plan, tier=SSD), capacity_bytes=capacity)
 
 
 def life_years(plan: Plan) -> float | None:
@@ -101,7 +105,12 @@ def life_years(plan: Plan) -> float | None:
     per_day = drive_writes_per_day(plan)
     if not per_day:
         return None
-    return plan.spec.ssd_rated_years * plan.spec.ssd_dwpd / per_day
+    return endurance.endurance_years(
+        per_day,
+        rated_writes_per_day=plan.spec.ssd_dwpd,
+        amplification=plan.spec.write_amplification,
+        rated_years=plan.spec.ssd_rated_years,
+    )
 
 
 def entries(plan: Plan) -> float:
