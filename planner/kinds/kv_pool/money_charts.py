@@ -66,7 +66,7 @@ def mix(result: Result) -> Chart | None:
     spends, bills = _numbers(series, "spend_usd_per_month"), _numbers(series, "bill_usd_per_h")
     if len({spend for spend in spends if spend is not None}) < 2:
         return None
-    best = min(range(len(bills)), key=lambda row: bills[row] if bills[row] is not None else float("inf"))
+    best = min(range(len(bills)), key=lambda row: bills[row] or 0.0)
     dram, ssd = _numbers(series, "dram_bytes")[best], _numbers(series, "ssd_bytes")[best]
     spend, least = spends[best] or 0.0, bills[best] or 0.0
     return Chart(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +45,13 @@ def all_series(plan: Plan) -> dict[str, Series]:
     return {series.name: series for series in made}
 
 
-def series(name: str, label: str, *columns: tuple[str, str, str, Values]) -> Series:
-    return Series(name, label, tuple(Column(*head, _plain(values)) for *head, values in columns))
+def series(name: str, label: str, *columns: tuple[str, str, str, Sequence[Any]]) -> Series:
+    """A table of columns: name, label, unit, values."""
+    made = (Column(key, words, unit, _plain(values)) for key, words, unit, values in columns)
+    return Series(name, label, tuple(made))
 
 
-def _plain(values: Values) -> Values:
+def _plain(values: Sequence[Any]) -> Values:
     """Python's own numbers; none where there is no finite one."""
     return [value if value is None or isinstance(value, str) else _finite(float(value)) for value in values]
 
