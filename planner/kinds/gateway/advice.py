@@ -12,6 +12,7 @@ from planner.kinds.gateway.follow_ups import follow_ups
 from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.policies import IN_WORDS
 from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.words import counted, percent
 
 __all__ = ["follow_ups", "questions", "variants"]
@@ -122,10 +123,15 @@ def _of_design(spec: GatewaySpec, result: Result) -> Sequence[Question]:
 
 def variants(spec: GatewaySpec, result: Result) -> Sequence[Variant]:
     """Trade-offs: one change each."""
+    series = result.series["policies"]
+    rates = dict(zip(series.column("policy").values, numbers(series, "capacity_rps"), strict=True))
     found = [
-        Variant(f"{IN_WORDS[name][:1].upper()}{IN_WORDS[name][1:]}", {"policy": name})
+        Variant(
+            f"{IN_WORDS[name][:1].upper()}{IN_WORDS[name][1:]}: {show(rates[POLICY_LABELS[name]], 'req/s')} at most",
+            {"policy": name},
+        )
         for name in ("random", "round_robin", "bounded_hash", "prefix_aware", "cost_based")
-        if name != spec.policy and name in POLICY_LABELS
+        if name != spec.policy
     ]
     if spec.policy == "bounded_hash":
         other = "session" if spec.hash_key == "prefix" else "prefix"

@@ -54,7 +54,7 @@ def goodput(spec: GatewaySpec, result: Result) -> Chart | None:
     return Chart(
         name="goodput",
         title="What is served in time past saturation?",
-        subtitle=f"Prefill of all instances as queues; the best limit at {spec.overload_factor:g} × is {best:,.0f}.",
+        subtitle=f"All instances as queues; the best limit at {spec.overload_factor:g} × is {best:,.0f}.",
         form="line",
         x=Axis("load over saturation", unit="×"),
         y=Axis("first tokens in time", unit="req/s"),

@@ -8,6 +8,7 @@ from planner.core.result import Answer, LazySeries, Result
 from planner.kinds.gateway.figures import metrics
 from planner.kinds.gateway.findings import findings
 from planner.kinds.gateway.plan import Plan, plan
+from planner.kinds.gateway.policies import Outcome
 from planner.kinds.gateway.series import all_series
 from planner.kinds.gateway.series_routing import view_interval
 from planner.kinds.gateway.spec import GatewaySpec
@@ -16,7 +17,9 @@ from planner.kinds.gateway.words import counted, percent
 FACTS = (
     "cost_usd_per_h",
     "survivor_utilisation",
-    "streams",
+    "ttft_p99_s",
+    "hit_share",
+    "max_rps",
     "index_bytes",
     "requests_lost_before_ejection",
 )
@@ -50,12 +53,24 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
 
 
 def _sentence(made: Plan) -> str:
-    spec, sized = made.spec, made.sizing
+    spec, sized, chosen = made.spec, made.sizing, made.policies.chosen
     if spec.peak_rps <= 0:
         return "**No load**: nothing is routed."
+    if sized.needed is None:
+        return "**No number of replicas works**: the index does not fit the memory of one."
     replicas = f"**{counted(sized.replicas, 'gateway replica')}**"
-    carry = "carries" if sized.replicas == 1 else "carry"
+    fits = sized.binding.share(sized.replicas) <= 1
+    carry = ("carries" if sized.replicas == 1 else "carry") if fits else "**cannot carry**"
     return (
         f"{replicas} {carry} {show(spec.peak_rps, 'req/s')} and {show(made.load.streams, 'streams')}; "
-        f"{sized.binding.name} bind first, {percent(sized.binding.share(sized.replicas))} full."
+        f"{sized.binding.name} bind first, {percent(sized.binding.share(sized.replicas))} full. {_routing(chosen)}"
+    )
+
+
+def _routing(chosen: Outcome) -> str:
+    if chosen.wait_s is None:
+        return f"{chosen.said} **saturates the instances** at {show(chosen.capacity_rps, 'req/s')}."
+    return (
+        f"{chosen.said} hits {percent(chosen.delivered)} of the prompt tokens and leaves the instances "
+        f"{percent(chosen.service.rho)} busy."
     )

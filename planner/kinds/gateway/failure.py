@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from planner.formulas import detection, ejection, flush, lengths, midstream, retries
 from planner.kinds.gateway.load import Load
-from planner.kinds.gateway.policies import SPREADING, Outcome, Policies
+from planner.kinds.gateway.policies import Outcome, Policies
 from planner.kinds.gateway.spec import GatewaySpec
-
+from planner.kinds.gateway.waits import SPREADING
 
 MOST_ORDERS = 30.0
 """Powers of ten of probes: beyond the age of the universe, probed each millisecond."""
@@ -52,6 +52,8 @@ class Failure:
     most_out: int
     idle_s: float | None
     """How long a recovered instance still stays out; None: for ever."""
+    recloses: float | None
+    """Probability that the trials of a healthy instance close its breaker; None without trials."""
     surge_tokens: float
     """Prompt tokens computed again because the caches of the lost are gone."""
     rho_after: float
@@ -98,15 +100,16 @@ def failure_of(spec: GatewaySpec, *, load: Load, policies: Policies, routers: in
         idle_s=ejection.idle_after_recovery_s(spec.outage_s, base_s=spec.ejection_s)
         if spec.half_open == "on"
         else None,
+        recloses=ejection.reclosed(spec.base_error_rate, trials=spec.half_open_trials if spec.half_open == "on" else 0),
         **_surge(spec, policies=policies),
     )
 
 
 def _by_errors(spec: GatewaySpec, *, load: Load, routers: int, timeout_s: float) -> detection.Detection | None:
-    given = {"failures": spec.passive_failures, "timeout_s": timeout_s}
+    failures = spec.passive_failures
     if spec.verdicts == "shared":
-        return detection.passive_shared(load.instance_rps, routers=1, **given)
-    return detection.passive_private(load.instance_rps, routers=routers, **given)
+        return detection.passive_shared(load.instance_rps, failures=failures, timeout_s=timeout_s)
+    return detection.passive_private(load.instance_rps, failures=failures, routers=routers, timeout_s=timeout_s)
 
 
 def _noticed(spec: GatewaySpec, *, probes: detection.Detection, errors: detection.Detection | None) -> Noticed:

@@ -34,10 +34,14 @@ def failure(plan: Plan) -> Iterator[Metric]:
     yield figure("cut_age_tokens", found.cut_age_tokens)
     yield figure("resume_delay_s", found.resume.delay_s)
     yield figure("restart_delay_s", found.restart.delay_s)
+    taken = found.resume if spec.broken_streams == "resume" else found.restart
+    yield figure("cut_delay_s", taken.delay_s)
+    yield figure("cut_tokens_again", found.cut * taken.repeated_tokens)
     yield figure("retry_amplification", found.retry_factor)
     apart = found.false_apart_s
     yield figure("false_ejections_per_day", DAY_S / apart if apart is not None and apart > 0 else 0.0)
     yield figure("most_ejected", found.most_out)
+    yield figure("half_open_closes", found.recloses)
     yield figure("recovered_idle_s", found.idle_s)
     yield figure("cold_surge_tokens", found.surge_tokens)
     yield figure("utilisation_after_loss", found.rho_after)

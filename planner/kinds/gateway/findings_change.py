@@ -81,11 +81,11 @@ def _step(plan: Plan) -> Iterator[Finding]:
 
 def _overload(plan: Plan) -> Iterator[Finding]:
     spec, found = plan.spec, plan.overload
-    if found.goodput_rps is None or found.saturation_rps is None or spec.overload_factor <= 0:
+    if spec.overload_factor <= 0:
         return
-    best = found.goodput_at(spec.overload_factor, limit=found.best_limit) or 0.0
+    best = found.goodput_at(spec.overload_factor, limit=found.best_limit)
     asked = show(spec.overload_factor * found.saturation_rps, "req/s")
-    times = f"{spec.overload_factor:g} times what prefill can do, {asked},"
+    times = f"{spec.overload_factor:g} times what the instances can do, {asked},"
     if found.goodput_rps < WORSE * best:
         yield Finding(
             code="queue_limit",
@@ -97,7 +97,7 @@ def _overload(plan: Plan) -> Iterator[Finding]:
             change={"queue_limit": None},
         )
         return
-    unlimited = found.goodput_unlimited_rps or 0.0
+    unlimited = found.goodput_unlimited_rps
     without = "nothing" if unlimited <= 0 else show(unlimited, "req/s")
     yield Finding(
         code="overload",
@@ -112,7 +112,7 @@ def _overload(plan: Plan) -> Iterator[Finding]:
 
 def _priority(plan: Plan) -> Iterator[Finding]:
     spec, found = plan.spec, plan.overload
-    if found.saturation_rps is None or spec.overload_factor <= 1 or not 0 < spec.urgent_share < 1:
+    if spec.overload_factor <= 1 or not 0 < spec.urgent_share < 1:
         return
     enough = found.urgent_shed <= 0
     yield Finding(

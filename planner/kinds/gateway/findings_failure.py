@@ -8,12 +8,14 @@ from planner.core.quantities import show
 from planner.core.result import Finding
 from planner.formulas import detection
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import counted, few, percent
+from planner.kinds.gateway.words import counted, few, percent, those_left
 
 DAY_S = 86_400.0
 BUSY_IS_DEAD = 0.01
 """Share of probes that wait too long, from which on it is worth a word."""
 LOOSE_CAP = 0.5
+WORTH_SHARING = 15.0
+"""Requests that private counters lose beyond a shared one, from which on it is worth a word."""
 BIG_STORM = 3.0
 
 
@@ -70,8 +72,12 @@ def _private(plan: Plan) -> Iterator[Finding]:
     spec, errors, routers = plan.spec, plan.failure.errors, plan.sizing.replicas
     if spec.detection == "active" or spec.verdicts == "shared" or errors is None or routers < 2:
         return
-    shared = detection.passive_shared(plan.load.instance_rps, failures=spec.passive_failures)
-    if shared is None or (errors.worst_lost < 20 * shared.worst_lost and errors.worst_lost < 20):
+    shared = detection.passive_shared(
+        plan.load.instance_rps,
+        failures=spec.passive_failures,
+        timeout_s=spec.request_timeout_s if spec.failure_mode == "hangs" else 0.0,
+    )
+    if shared is None or errors.worst_lost - shared.worst_lost < WORTH_SHARING:
         return
     yield Finding(
         code="private_verdicts",
@@ -270,8 +276,8 @@ def _cold(plan: Plan) -> Iterator[Finding]:
         code="cold_after_loss",
         severity="error" if over else "info",
         message=f"The loss of {lost} takes the cache along: "
-        f"{show(found.surge_tokens, 'tokens')} are computed again within {show(found.warm_s, 's')}, and the "
-        f"{left:,} left are {percent(found.rho_after)} busy at first, {percent(found.rho_after_warm)} when "
+        f"{show(found.surge_tokens, 'tokens')} are computed again within {show(found.warm_s, 's')}, and "
+        f"{those_left(left, 'are')} {percent(found.rho_after)} busy at first, {percent(found.rho_after_warm)} when "
         f"warm{worse}.",
         metric="utilisation_after_loss",
         suggestion="Add instances, or shed what is not urgent until they are warm." if over else None,

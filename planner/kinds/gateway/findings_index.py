@@ -114,9 +114,10 @@ def _age(plan: Plan) -> Iterator[Finding]:
     if again >= 1:
         yield Finding(
             code="duplicate_prefills",
-            severity="info",
+            severity="warning",
             message=f"A new prefix as popular as the first would be computed {again:,.0f} times more than once before "
             f"an index that is {show(index.lag_s, 's')} old knows of it.",
             metric="duplicate_prefills",
             suggestion="Enter a dispatched prompt into the index at once, before the event comes.",
+            change={"index_own": "on"},
         )

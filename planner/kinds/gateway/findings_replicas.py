@@ -9,7 +9,7 @@ from planner.core.result import Finding
 from planner.formulas import proxying
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.replicas import EXTERNAL, PROXY, Resource, of
-from planner.kinds.gateway.words import a_second, counted, percent
+from planner.kinds.gateway.words import a_second, counted, percent, those_left
 
 STORM_WORTH_A_WARNING = 0.2
 
@@ -122,8 +122,8 @@ def _survival(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="gateway_not_n_plus_1",
             severity="error",
-            message=f"One lost replica cuts {show(cut, 'streams')}; with their clients coming back the "
-            f"{sized.survivors:,} left need {percent(share)} of their {resource.name}.",
+            message=f"One lost replica cuts {show(cut, 'streams')}; with their clients coming back "
+            f"{those_left(sized.survivors, 'need')} {percent(share)} of their {resource.name}.",
             metric="survivor_utilisation",
             suggestion="The gateway is not N+1. Add a replica.",
             change={"gateway_replicas": sized.replicas + 1},
@@ -132,7 +132,7 @@ def _survival(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="gateway_survives",
         severity="info",
-        message=f"One lost replica cuts {show(cut, 'streams')}; the {sized.survivors:,} left are {percent(share)} "
+        message=f"One lost replica cuts {show(cut, 'streams')}; {those_left(sized.survivors, 'are')} {percent(share)} "
         "full of "
         f"{resource.name} while the clients come back.",
         metric="survivor_utilisation",

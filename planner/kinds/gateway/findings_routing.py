@@ -22,6 +22,13 @@ TIED = {
     "gain": "reuse, hits and the share of prefill are each small",
 }
 
+RULE_WORDS = {
+    "two": "the shorter of two queues drawn at random",
+    "three": "the shortest of three drawn at random",
+    "least": "the shortest of all",
+    "least_own": "the shortest of all with own dispatches counted",
+}
+
 
 def routing_findings(plan: Plan) -> Iterator[Finding]:
     """Saturation first, then what another policy would do."""
@@ -97,7 +104,7 @@ def _objective(plan: Plan) -> Iterator[Finding]:
 def _hot_prefix(plan: Plan) -> Iterator[Finding]:
     """What a cap does, where there are prefixes that need it."""
     spec, reuse = plan.spec, plan.policies.reuse
-    if not reuse.groups or not reuse.prefix_tokens:
+    if not reuse.groups or not reuse.prefix_tokens or spec.policy in SPREADING:
         return
     cap = hashing.CAP if spec.hot_prefix_cap is None else spec.hot_prefix_cap
     popularity = reuse.popularity
@@ -136,7 +143,7 @@ def _tie_or_gain(plan: Plan) -> Iterator[Finding]:
             severity="info",
             message=f"{chosen.said} hits {percent(chosen.delivered)} of the prompt tokens, random routing "
             f"{percent(random.delivered)}: the fleet carries {show(chosen.capacity_rps, 'req/s')} instead of "
-            f"{show(random.capacity_rps, 'req/s')}. At this peak that is {show(saved, 'instances')} saved{worth}.",
+            f"{show(random.capacity_rps, 'req/s')}. At this peak that is {counted(saved, 'instance')} saved{worth}.",
             metric="relative_capacity",
         )
         return
@@ -164,11 +171,17 @@ def _tie(plan: Plan) -> Finding:
     return Finding(
         code="policies_tie",
         severity="info",
-        message=f"All policies tie: {why}. Affinity would gain {100 * (policies.gain - 1):.2g} % of capacity at most.",
+        message=f"{_who_ties(plan)} tie: {why}. Affinity would gain {100 * (policies.gain - 1):.2g} % of capacity at "
+        "most.",
         metric="affinity_gain",
         suggestion="Take the simplest: round robin, or the fewest requests; an index is not worth its events here.",
         change=None if plan.spec.policy == "round_robin" else {"policy": "round_robin"},
     )
+
+
+def _who_ties(plan: Plan) -> str:
+    hot = plan.policies.outcomes.get(UNCAPPED, plan.policies.outcomes["prefix_aware"])
+    return "All policies that make no hot spot" if hot.wait_s is None else "All policies"
 
 
 def _torn_sessions(plan: Plan) -> Iterator[Finding]:
@@ -223,25 +236,18 @@ def _old_views(plan: Plan) -> Iterator[Finding]:
         return
     counted_own = spec.own_dispatches == "counted"
     best = stale_views.best_rule(interval, routers=plan.sizing.replicas, own_counted=counted_own)
-    words = {
-        "two": "the shorter of two queues drawn at random",
-        "three": "the shortest of three drawn at random",
-        "least": "the shortest of all",
-        "least_own": "the shortest of all with own dispatches counted",
-    }
-    rules: dict[str, stale_views.Rule] = {"least_own": "least_own"} if counted_own else {"least": "least"}
-    rule = next(iter(rules.values()))
-    herd = stale_views.stale_sojourn(interval, rule=rule)
-    shorter = spec.view_interval_s * stale_views.LEAST_BELOW / interval
+    rule: stale_views.Rule = "least_own" if counted_own else "least"
     warned = rule != best and spec.policy != "power_of_two"
+    shorter = spec.view_interval_s * stale_views.LEAST_BELOW / interval
     yield Finding(
         code="old_views",
         severity="warning" if warned else "info",
         message=f"Queues are reported every {show(spec.view_interval_s, 's')}, {interval:.3g} prefill times of "
-        f"{show(mean_s, 's')}: {counted(plan.sizing.replicas, 'gateway')} all see the same short queue and run to it. "
-        f"At a load of 90 % the shortest of all would take {herd:.3g} service times in such a view, 1.02 in a fresh "
-        f"one; best is {words[best]}.",
+        f"{show(mean_s, 's')}, and {counted(plan.sizing.replicas, 'gateway')} run to the same short queue until then. "
+        f"At a load of 90 % the shortest of all, {'with' if counted_own else 'without'} own dispatches counted, takes "
+        f"{stale_views.stale_sojourn(interval, rule=rule):.3g} service times by such a view, "
+        f"{stale_views.stale_sojourn(0.0, rule=rule):.3g} by a fresh one; best at this age is {RULE_WORDS[best]}.",
         metric="prefill_wait_s",
-        suggestion=f"Report every {show(shorter, 's')}" + ("." if counted_own else ", and count own dispatches."),
-        change={"view_interval_s": float(f"{shorter:.2g}")} | ({} if counted_own else {"own_dispatches": "counted"}),
+        suggestion=f"Report every {show(shorter, 's')}, and count own dispatches." if warned else None,
+        change={"view_interval_s": float(f"{shorter:.2g}"), "own_dispatches": "counted"} if warned else None,
     )

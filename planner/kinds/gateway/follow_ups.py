@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.kinds.gateway.policies import IN_WORDS, LABELS, UNCAPPED
+from planner.kinds.gateway.policies import IN_WORDS, LABELS
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.table import numbers
+from planner.kinds.gateway.waits import UNCAPPED
 from planner.kinds.gateway.words import counted, few, percent
 
 
@@ -126,16 +127,12 @@ def _retry_storm(spec: GatewaySpec, result: Result) -> FollowUp:
 
 def _overload(spec: GatewaySpec, result: Result) -> FollowUp:
     good, limit = result.value("goodput_rps_overload"), result.value("queue_limit") or 0.0
-    if good is None:
-        answer = "Decode alone takes all the time of the instances: nothing is in time, with or without a limit."
-    else:
-        answer = (
-            f"With at most {show(limit, 'requests')} queued an instance, {show(good, 'req/s')} get their first token "
-            "in "
-            f"time and {percent(result.value('turned_away') or 0.0)} are turned away at once. Without a limit the "
-            "queue "
-            f"grows until all are late. With urgent ones first {percent(result.value('urgent_shed') or 0.0)} of them "
-            "and "
-            f"{percent(result.value('other_shed') or 0.0)} of the others are shed."
-        )
-    return FollowUp(f"Demand is {spec.overload_factor:g} times what prefill can do. What is still served?", answer)
+    answer = (
+        f"With at most {show(limit, 'requests')} queued an instance, {show(good, 'req/s')} get their first token in "
+        f"time and {percent(result.value('turned_away') or 0.0)} are turned away at once. Without a limit the queue "
+        f"grows until all are late. With urgent ones first {percent(result.value('urgent_shed') or 0.0)} of them and "
+        f"{percent(result.value('other_shed') or 0.0)} of the others are shed."
+    )
+    return FollowUp(
+        f"Demand is {spec.overload_factor:g} times what the instances can do. What is still served?", answer
+    )

@@ -178,6 +178,14 @@ class Inputs(Spec):
         advanced=True,
         help=_("From a block stored or evicted to the index that knows of it."),
     )
+    index_own: Literal["on", "off"] = choice(
+        "on",
+        label=_("Dispatched prompts count"),
+        group=INDEX,
+        labels={"on": _("At once"), "off": _("When the event comes")},
+        help=_("Whether a prompt that was sent somewhere is taken as cached there before the event says so."),
+        advanced=True,
+    )
     index_updates_per_s: float = quantity(
         13e6,
         label=_("Block updates an index takes"),

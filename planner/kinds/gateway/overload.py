@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from planner.formulas import shedding
 from planner.kinds.gateway.policies import Outcome
+from planner.kinds.gateway.service import request_s
 from planner.kinds.gateway.spec import GatewaySpec
 
 MOST_DEADLINE = 2000.0
@@ -15,42 +16,38 @@ LEAST_SERVICE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """The prefill queue of an instance as M/M/1/K, loads in multiples of what saturates it."""
+    """An instance as a queue M/M/1/K that gives each request its prefill and its part of decode.
 
-    service_s: float | None
+    Loads are multiples of what saturates the instances, decode included: as the rate grows both grow together.
+    """
+
     deadline: float
-    """The objective in service times."""
+    """The objective in times of a request."""
     limit: int
     """Queue limit in use: the stated one, or the best for the overload asked about."""
     best_limit: int
-    saturation_rps: float | None
-    """Rate that saturates prefill beside the decode of the peak."""
-    goodput_rps: float | None
+    saturation_rps: float
+    goodput_rps: float
     """Requests inside the objective at the overload, with the limit."""
-    goodput_unlimited_rps: float | None
+    goodput_unlimited_rps: float
     turned_away: float
     urgent_shed: float
     other_shed: float
 
-    def goodput_at(self, load: float, *, limit: int | None) -> float | None:
-        """Goodput [req/s] at a load; None without a service time."""
-        if self.saturation_rps is None:
-            return None
+    def goodput_at(self, load: float, *, limit: int | None) -> float:
+        """Goodput [req/s] at a load."""
         return self.saturation_rps * shedding.goodput(load, limit=limit, deadline=self.deadline)
 
 
 def overload_of(spec: GatewaySpec, *, chosen: Outcome) -> Overload:
-    """Past saturation with the policy of the spec."""
-    mean_s, factor = chosen.service.mean_s, spec.overload_factor
-    if mean_s is None or mean_s <= LEAST_SERVICE_S:
-        return Overload(None, 0.0, spec.queue_limit or 1, 1, None, None, None, 0.0, 0.0, 0.0)
-    deadline = min(spec.ttft_p99_slo_s / mean_s, MOST_DEADLINE)
+    """Past saturation with the hits of the policy of the spec."""
+    each_s = max(request_s(spec, computed_tokens=chosen.service.computed_tokens), LEAST_SERVICE_S)
+    factor, deadline = spec.overload_factor, min(spec.ttft_p99_slo_s / each_s, MOST_DEADLINE)
     best = shedding.best_limit(factor, deadline=deadline)
     limit = spec.queue_limit or best
-    saturation = spec.instances / mean_s
+    saturation = spec.instances / each_s
     urgent, other = shedding.shed_shares([factor * spec.urgent_share, factor * (1 - spec.urgent_share)])
     return Overload(
-        service_s=mean_s,
         deadline=deadline,
         limit=limit,
         best_limit=best,

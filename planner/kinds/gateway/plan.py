@@ -38,7 +38,8 @@ class Plan:
         """Times the hottest prefix, if it were new, would be computed before the index knows it."""
         reuse = self.policies.reuse
         rate = self.load.rps * reuse.popularity.most if reuse.groups else 0.0
-        return prefix_index.duplicate_prefills(rate, lag_s=self.index.lag_s, instances=self.spec.instances)
+        lag_s = 0.0 if self.spec.index_own == "on" else self.index.lag_s
+        return prefix_index.duplicate_prefills(rate, lag_s=lag_s, instances=self.spec.instances)
 
     @property
     def good_to_rps(self) -> float | None:

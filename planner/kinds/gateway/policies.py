@@ -12,9 +12,11 @@ from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
 from planner.kinds.gateway.service import Service, request_s, service_of
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.waits import SPREADING, UNCAPPED, spilled_share, uneven, wait_s
+from planner.kinds.gateway.waits import SPREADING, UNCAPPED, Bound, spilled_share, uneven, wait_s
 
 LABELS = {**POLICY_LABELS, UNCAPPED: "Longest prefix, no cap"}
+LEAST_REQUEST_S = 1e-9
+"""A request that computes nothing still takes a moment."""
 IN_WORDS = {
     "random": "random routing",
     "round_robin": "round robin",
@@ -147,15 +149,16 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
     )
     delivered = _delivered(spec, reached, name=name)
     service = service_of(spec, reuse=reuse, hits=delivered)
+    bound = Bound(0.0, 0.0)
     spilled = 0.0
     if name == "cost_based":
-        left = max(1 - service.decode_share, 1e-12)
-        saved_s = delivered.share * spec.input_tokens / (spec.prefill_tokens_per_s * left)
-        spilled = spilled_share(rho=service.queue_rho, service=service, saved_s=saved_s)
-        service = service_of(spec, reuse=reuse, hits=delivered, spilled=spilled)
+        bound = _bound(spec, reuse, delivered, service=service)
+        spilled = spilled_share(service, bound=bound)
+        service = service_of(spec, reuse=reuse, hits=delivered, extra_tokens=spilled * _moved(reuse, delivered))
     load = uneven(spec, reuse, name=name, cap=cap)
-    waiting_s = wait_s(spec, reuse, name=name, service=service, load=load, routers=routers)
-    mean_s, each_s = service.mean_s, request_s(spec, computed_tokens=service.computed_tokens)
+    waiting_s = wait_s(spec, reuse, name=name, service=service, load=load, bound=bound, routers=routers)
+    mean_s = service.mean_s
+    each_s = max(request_s(spec, computed_tokens=service.computed_tokens), LEAST_REQUEST_S)
     return Outcome(
         name=name,
         hits=found,
@@ -169,6 +172,19 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
         spilled=spilled,
         capacity_rps=spec.instances / each_s / (load.peak if name in ("prefix_aware", UNCAPPED) else 1.0),
     )
+
+
+def _moved(reuse: Reuse, delivered: Hits) -> float:
+    """Tokens that a turn with a history computes again when it leaves the instance that holds it."""
+    elsewhere = hits(reuse, placement="spread").prefix
+    return reuse.private_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
+
+
+def _bound(spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, service: Service) -> Bound:
+    """How many requests find their history in one place only, and what leaving it costs."""
+    left = max(1 - service.decode_share, 1e-12)
+    saved_s = _moved(reuse, delivered) / (spec.prefill_tokens_per_s * left)
+    return Bound(reuse.follow_share * delivered.history, saved_s)
 
 
 def _reached(spec: GatewaySpec, reuse: Reuse, found: Hits, *, routers: int) -> Hits:

@@ -24,7 +24,7 @@ from planner.formulas.caching import (
 )
 from planner.formulas.gaps import LogNormal
 from planner.formulas.placement import scattered_sessions
-from planner.formulas.popularity import IndependentItems, Popularity, SharedPrefixes, zipf
+from planner.formulas.popularity import Popularity, SharedPrefixes, zipf
 from planner.kinds.gateway.spec import GatewaySpec
 
 Placement = Literal["pooled", "copied", "hashed", "by_session", "spread"]
@@ -188,7 +188,7 @@ def _spread(reuse: Reuse) -> Hits:
     """Each turn falls anywhere: prefixes are hit where they are popular, histories by luck."""
     popularity, instances = reuse.popularity, reuse.instances
     everywhere = Popularity(popularity.shares / instances, popularity.items * instances)
-    prefixes = IndependentItems(everywhere, requests_per_s=reuse.rps, item_tokens=reuse.prefix_tokens)
+    prefixes = _visits(reuse, popularity=everywhere)
     capacity = reuse.cache_tokens * instances
     others: list[CachedLoad] = [OneShots(reuse.rps * reuse.output_tokens)]
     if reuse.prefix_tokens > 0:
@@ -202,6 +202,26 @@ def _spread(reuse: Reuse) -> Hits:
         prefix=_share_of([prefixes], retention_s),
         history=float(own.gaps.cdf(retention_s)),
         retention_s=retention_s,
+    )
+
+
+def _visits(reuse: Reuse, *, popularity: Popularity) -> SharedPrefixes:
+    """Touches of a prefix on one instance: the turns of a session that fall there, as a shorter session of its own.
+
+    Of geometric turns each is followed, on this instance, with q' = (q/N) / (1 − q (1 − 1/N)), after
+    1 / (1 − q (1 − 1/N)) gaps on average. With one instance these are the sessions themselves; with many, single
+    requests.
+    """
+    one = 1 / reuse.instances
+    elsewhere = 1 - reuse.follow_share * (1 - one)
+    again = reuse.follow_share * one / elsewhere
+    turns = 1 / (1 - again)
+    return SharedPrefixes(
+        popularity,
+        reuse.prefix_tokens,
+        sessions_per_s=reuse.rps / turns,
+        mean_turns=turns,
+        gaps=LogNormal.of_mean(reuse.gap_s / elsewhere, sigma=reuse.gap_sigma),
     )
 
 

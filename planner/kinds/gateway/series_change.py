@@ -51,9 +51,9 @@ def goodput_by_load(plan: Plan) -> Series:
     found = plan.overload
     loads = [float(load) for load in np.linspace(0.0, max(TOP, 1.2 * min(plan.spec.overload_factor, 10)), LOAD_POINTS)]
     limits: dict[str, int | None] = {f"limit {found.limit:,}": found.limit}
-    for limit in (max(1, round(found.limit / 4)), round(found.deadline), round(1.3 * found.deadline)):
-        if limit > 0 and f"limit {limit:,}" not in limits:
-            limits[f"limit {limit:,}"] = limit
+    for other in (max(1, round(found.limit / 4)), round(found.deadline), round(1.3 * found.deadline)):
+        if other > 0:
+            limits.setdefault(f"limit {other:,}", other)
     limits["no limit"] = None
     columns: list[tuple[str, str, str, Values]] = [("load", "load over saturation", "×", loads)]
     for place, (label, limit) in enumerate(limits.items()):

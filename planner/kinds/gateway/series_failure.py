@@ -11,8 +11,8 @@ from scipy.special import gammaincc
 from planner.core.result import Series
 from planner.formulas import flush
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.policies import SPREADING
 from planner.kinds.gateway.table import table
+from planner.kinds.gateway.waits import SPREADING
 
 POINTS = 61
 FINE = 1201

@@ -56,22 +56,17 @@ def request_s(spec: GatewaySpec, *, computed_tokens: float) -> float:
     return computed_tokens / spec.prefill_tokens_per_s + spec.output_tokens / spec.decode_tokens_per_s
 
 
-def service_of(spec: GatewaySpec, *, reuse: Reuse, hits: Hits, spilled: float = 0.0) -> Service:
-    """The service of a placement; ``spilled`` of the requests compute their whole prompt."""
+def service_of(spec: GatewaySpec, *, reuse: Reuse, hits: Hits, extra_tokens: float = 0.0) -> Service:
+    """The service of a placement; ``extra_tokens`` are computed on average because of spilling."""
     tokens = _computed(reuse, prefix=hits.prefix, history=hits.history)
-    mean = (1 - spilled) * float(tokens.mean()) + spilled * reuse.prompt_tokens
+    expected = float(tokens.mean())
+    mean = min(expected + extra_tokens, reuse.prompt_tokens)
     rate = spec.peak_rps / spec.instances
     decode = rate * spec.output_tokens / spec.decode_tokens_per_s
     left = 1 - decode
-    seconds = np.sort(tokens) / (spec.prefill_tokens_per_s * left) if left > 0 else np.empty(0)
-    if len(seconds) and spilled > 0:
-        seconds = np.concatenate((seconds[round(spilled * POINTS) :], _whole(reuse, spilled, spec, left)))
+    stretched = mean / expected if expected > 0 else 1.0
+    seconds = tokens * (stretched / (spec.prefill_tokens_per_s * left)) if left > 0 else np.empty(0)
     return Service(mean, rate * mean / spec.prefill_tokens_per_s, decode, seconds)
-
-
-def _whole(reuse: Reuse, spilled: float, spec: GatewaySpec, left: float) -> NDArray[np.float64]:
-    """The spilled requests among the equally likely ones."""
-    return np.full(round(spilled * POINTS), reuse.prompt_tokens / (spec.prefill_tokens_per_s * left))
 
 
 @lru_cache(maxsize=128)
@@ -92,8 +87,9 @@ def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.floa
     ordered = sorted(cases, key=lambda case: case[1])
     edges = np.cumsum([weight for weight, _ in ordered])
     places = np.searchsorted(edges, (np.arange(POINTS) + 0.5) / POINTS * edges[-1])
-    drawn = np.array([ordered[min(place, len(ordered) - 1)][1] for place in places])
+    drawn = np.sort([ordered[min(place, len(ordered) - 1)][1] for place in places])
     wanted = sum(weight * tokens for weight, tokens in ordered)
-    drawn *= wanted / drawn.mean()
+    if drawn.mean() > 0:
+        drawn *= wanted / drawn.mean()
     drawn.setflags(write=False)
     return drawn

@@ -40,14 +40,17 @@ def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
 def _placed(reuse: Reuse, *, instances: int, cap: float) -> NDArray[np.float64]:
     """Each prefix, or each copy of it, on an instance drawn at random."""
     ranks = np.arange(1.0, min(reuse.groups, MOST_PREFIXES) + 1)
-    shares = ranks**-reuse.exponent
-    shares /= shares.sum()
+    weights = ranks**-reuse.exponent
+    shares = weights / weights.sum()
     if not math.isinf(cap):
-        copies = hashing.copies(shares, instances=instances, cap=cap).astype(np.int64)
-        shares = np.repeat(shares / copies, copies)
+        copies = hashing.copies(shares, instances=instances, cap=cap)
+        return _drawn(np.repeat(shares / copies, copies.astype(np.int64)), instances=instances)
+    return _drawn(shares, instances=instances)
+
+
+def _drawn(shares: NDArray[np.float64], *, instances: int) -> NDArray[np.float64]:
     at = np.random.default_rng(DRAW).integers(0, instances, len(shares))
-    placed: NDArray[np.float64] = np.bincount(at, weights=shares * instances, minlength=instances)
-    return placed
+    return np.asarray(np.bincount(at, weights=shares * instances, minlength=instances), dtype=np.float64)
 
 
 def _passed_on(placed: NDArray[np.float64], *, bound: float) -> NDArray[np.float64]:

@@ -30,6 +30,14 @@ class Uneven:
 EVEN = Uneven(1.0, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Requests that are better off with one instance: their share, and what they save by staying [s]."""
+
+    share: float
+    saved_s: float
+
+
 def uneven(spec: GatewaySpec, reuse: Reuse, *, name: str, cap: float) -> Uneven:
     """How uneven the mean loads of the instances are."""
     if name in SPREADING or not reuse.groups or reuse.rps <= 0:
@@ -56,7 +64,9 @@ def _placed(groups: int, exponent: float, *, instances: int, cap: float) -> Unev
     return Uneven(max(peak, 1.0), cv * cv)
 
 
-def wait_s(spec: GatewaySpec, reuse: Reuse, *, name: str, service: Service, load: Uneven, routers: int) -> float | None:
+def wait_s(
+    spec: GatewaySpec, reuse: Reuse, *, name: str, service: Service, load: Uneven, bound: Bound, routers: int
+) -> float | None:
     """Mean wait for prefill [s]; None where an instance saturates."""
     mean, rho = service.mean_s, service.queue_rho
     if mean is None or service.rho >= 1:
@@ -70,7 +80,7 @@ def wait_s(spec: GatewaySpec, reuse: Reuse, *, name: str, service: Service, load
         return _by_count(spec, reuse, name=name, rho=rho, mean_s=mean, routers=routers) * unequal_s
     if name == "cost_based":
         free_s = by_queue(spec, two=False, rho=rho, mean_s=mean, routers=routers) * unequal_s
-        return _by_cost(spec, reuse, rho=rho, service=service, unequal_s=unequal_s, free_s=free_s)
+        return _by_cost(rho, bound=bound, chance_s=_by_chance(rho) * unequal_s, free_s=free_s)
     return _by_place(rho, service=service, load=load, bounded=name == "bounded_hash", unequal_s=unequal_s)
 
 
@@ -130,21 +140,15 @@ def _added_by_age(interval: float, *, spec: GatewaySpec, two: bool, routers: int
         return added("two")
     if spec.own_dispatches == "not_counted":
         return added("least")
-    helped = min(1.0, (stale_views.OWN_ROUTERS / max(routers, 1)) ** (1 / 3))
+    helped = min(1.0, math.cbrt(stale_views.OWN_ROUTERS / max(routers, 1)))
     return helped * added("least_own") + (1 - helped) * added("least")
 
 
-def _by_cost(
-    spec: GatewaySpec, reuse: Reuse, *, rho: float, service: Service, unequal_s: float, free_s: float
-) -> float:
+def _by_cost(rho: float, *, bound: Bound, chance_s: float, free_s: float) -> float:
     """Turns with a history stay with its holder unless the queue there costs more; the others take the shortest."""
-    chance_s = _by_chance(rho) * unequal_s
     free_s = min(free_s, chance_s)
-    saved = 1 - service.computed_tokens / reuse.prompt_tokens
-    saved_s = saved * spec.input_tokens / (spec.prefill_tokens_per_s * (1 - service.decode_share))
-    held_s = wait_below_s(rho=rho, mean_wait_s=chance_s, at_most_s=max(saved_s, free_s))
-    sticky = reuse.follow_share * saved
-    return sticky * held_s + (1 - sticky) * free_s
+    held_s = wait_below_s(rho=rho, mean_wait_s=chance_s, at_most_s=max(bound.saved_s, free_s))
+    return bound.share * held_s + (1 - bound.share) * free_s
 
 
 def wait_below_s(*, rho: float, mean_wait_s: float, at_most_s: float) -> float:
@@ -152,10 +156,10 @@ def wait_below_s(*, rho: float, mean_wait_s: float, at_most_s: float) -> float:
     return -mean_wait_s * math.expm1(-at_most_s * rho / mean_wait_s) if mean_wait_s > 0 else 0.0
 
 
-def spilled_share(*, rho: float, service: Service, saved_s: float) -> float:
-    """Requests whose holder has a queue longer than computing the prompt elsewhere takes."""
-    mean = service.mean_s
-    if mean is None or not 0 < rho < 1 or saved_s <= 0:
+def spilled_share(service: Service, *, bound: Bound) -> float:
+    """Requests that leave their instance because its queue is longer than what staying saves."""
+    mean, rho = service.mean_s, service.queue_rho
+    if mean is None or not 0 < rho < 1 or bound.share <= 0:
         return 0.0
     tail_s = (1 + service.scv) / 2 * mean / (1 - rho)
-    return rho * math.exp(-saved_s / tail_s) if tail_s > 0 else 0.0
+    return bound.share * rho * math.exp(-bound.saved_s / tail_s) if tail_s > 0 else 0.0
