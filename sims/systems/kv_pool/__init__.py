@@ -25,7 +25,7 @@ from sims.systems.kv_pool.config import (
     Links,
     Tier,
 )
-from sims.systems.kv_pool.outcome import LinkOutcome, Outcome, TierOutcome
+from sims.systems.kv_pool.outcome import ClassOutcome, LinkOutcome, Outcome, TierOutcome
 from sims.systems.kv_pool.replay import (
     EXCLUSIVE,
     INCLUSIVE,
@@ -57,6 +57,7 @@ __all__ = [
     "RANDOM",
     "ROUND_ROBIN",
     "TIERS",
+    "ClassOutcome",
     "Config",
     "Exponential",
     "GapLaw",

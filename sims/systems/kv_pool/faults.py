@@ -50,6 +50,11 @@ def lose(state, node, now_s):  # type: ignore[no-untyped-def]
         if store.entries[e].owner != END and store.entries[e].home == node:
             drop(store, e)
     resize_caches(state, node, -1)
+    for kind in range(6):
+        # What was booked and has not been moved never will be.
+        link = state.links[6 * node + kind]
+        link.busy_s -= max(0.0, link.free_s - now_s)
+        link.free_s = now_s
     serving = one.serving
     if serving != END:
         one.busy_s += now_s - one.began_s
@@ -73,8 +78,6 @@ def rejoin(state, node, now_s):  # type: ignore[no-untyped-def]
     """The node is back, empty."""
     state.nodes[node].alive = 1
     state.nodes[node].alone_free_s = max(state.nodes[node].alone_free_s, now_s)
-    for kind in range(6):
-        state.links[6 * node + kind].free_s = now_s
     resize_caches(state, node, 1)
     work_on(state, node, now_s)
 

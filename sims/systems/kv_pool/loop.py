@@ -77,6 +77,12 @@ def count_turn(state, sums, turn, lookups, found, saved, now_s):  # type: ignore
         state.by_turn[row, 0] += turn.tokens
         state.by_turn[row, 1] += saved
         state.by_turn[row, 2] += 1
+        mine = state.by_kind[turn.kind]
+        mine[0] += 1
+        mine[1] += turn.tokens
+        mine[2] += saved
+        mine[3] += sums.reusable
+        mine[4] += sums.hbm + sums.dram + sums.ssd
     add(state.whole[0], sums)
 
 

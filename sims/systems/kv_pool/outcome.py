@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,17 @@ class LinkOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassOutcome:
+    """Requests of a class in the measuring window; ``reusable`` and ``hits`` in blocks, in any tier."""
+
+    requests: int
+    tokens: int
+    hit_tokens: int
+    reusable: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Counts are of the whole run; histograms, shares, ``batches`` and ``rates`` of the measuring window.
 
@@ -63,6 +75,7 @@ class Outcome:
     histograms : ``ttft`` and ``ttft_without`` (the same stream on HBM only), one histogram a batch.
     batches, whole : sums, see `sims.systems.kv_pool.tables.SUMS`.
     by_turn : prompt tokens, hit tokens and requests by turn of a session (the last row: later ones).
+    by_class : the same by class of sessions; a trace has one, called requests.
     waits : histogram of the waiting for links of reads from DRAM and SSD.
     """
 
@@ -81,6 +94,7 @@ class Outcome:
     batches: np.recarray
     whole: np.record
     by_turn: NDArray[np.int64]
+    by_class: dict[str, ClassOutcome]
     waits: dict[str, Histograms]
     tiers: tuple[TierOutcome, ...]
     links: tuple[LinkOutcome, ...]
@@ -91,9 +105,17 @@ class Outcome:
 
     @classmethod
     def of(
-        cls, state: State, *, config: Config, recorder: Recorder, ending: str, warmup_s: float, horizon_s: float
+        cls,
+        state: State,
+        *,
+        config: Config,
+        classes: Sequence[str],
+        recorder: Recorder,
+        ending: str,
+        warmup_s: float,
+        horizon_s: float,
     ) -> Outcome:
-        """Read a finished run."""
+        """Read a finished run; ``classes`` are the names of the classes of requests."""
         totals = state.totals[0]
         return cls(
             config=config,
@@ -111,6 +133,9 @@ class Outcome:
             batches=state.batches,
             whole=state.whole[0],
             by_turn=state.by_turn,
+            by_class={
+                name: ClassOutcome(*(int(count) for count in state.by_kind[kind])) for kind, name in enumerate(classes)
+            },
             waits={"dram": state.waits[0], "ssd": state.waits[1]},
             tiers=tuple(_tier(state, config=config, tier=tier) for tier in range(len(TIERS))),
             links=_links(state, recorder),
@@ -196,6 +221,11 @@ class Outcome:
         rise = self.samples[-1].in_flight - self.samples[third].in_flight if self.samples else 0
         return self.growth_share <= GROWTH_LIMIT or rise < 20
 
+    @property
+    def keeps_up_without(self) -> bool:
+        """Whether the same fleet could serve the load with HBM only; if not, its latencies grow with the run."""
+        return self.rates.get("compute_without", 0.0) < self.config.nodes
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before the figures, in plain sentences."""
         said = []
@@ -210,6 +240,11 @@ class Outcome:
             said.append(
                 f"Prefill cannot keep up: {self.in_flight:,} requests wait at the end and their number grows, so "
                 "latencies depend on the length of the run."
+            )
+        if not self.keeps_up_without:
+            said.append(
+                f"With HBM only, prefill would take {self.rates['compute_without']:.3g} nodes of {self.config.nodes}: "
+                "it could not keep up, and its latencies depend on the length of the run."
             )
         said.extend(
             f"{tier.name.upper()} was not full at the end ({tier.used_bytes / tier.capacity_bytes:.0%}): it has "

@@ -124,7 +124,13 @@ def simulate(
     end_s = horizon_s * 4 + DRAIN_S if stream.finite else horizon_s
     ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
     return Outcome.of(
-        plane.state, config=config, recorder=recorder, ending=ending, warmup_s=warmup_s, horizon_s=horizon_s
+        plane.state,
+        config=config,
+        classes=[one.name for one in stream.kinds() if one is not None] or ["requests"],
+        recorder=recorder,
+        ending=ending,
+        warmup_s=warmup_s,
+        horizon_s=horizon_s,
     )
 
 

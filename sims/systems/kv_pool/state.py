@@ -55,6 +55,7 @@ class State(NamedTuple):
     whole: np.recarray
     one: np.recarray
     by_turn: NDArray[np.int64]
+    by_kind: NDArray[np.int64]
     ttft: NDArray[np.int64]
     alone: NDArray[np.int64]
     waits: NDArray[np.int64]
@@ -107,6 +108,7 @@ def make_state(config: Config, *, source: Source, from_s: float, batch_s: float)
         whole=records.records(SUMS, count=1),
         one=records.records(SUMS, count=1),
         by_turn=np.zeros((TURNS, 3), np.int64),
+        by_kind=np.zeros((len(source.kinds()), 5), np.int64),
         ttft=np.zeros((BATCHES, BINS), np.int64),
         alone=np.zeros((BATCHES, BINS), np.int64),
         waits=np.zeros((2, BINS), np.int64),
