@@ -2,7 +2,7 @@
 
 A block's distance is the number of other blocks touched since its own last touch; LRU of C blocks hits exactly the
 touches with a distance below C. Latest touches are marked in a bit map over time, and a Fenwick tree counts the marks
-of whole words, so it is small enough to stay in the processor's cache. When time runs out, moments are renumbered
+of rows of words, so it is small enough to stay in the processor's cache. When time runs out, moments are renumbered
 without gaps: memory follows the number of blocks, not of look-ups.
 
 References: R. L. Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9 (2), 1970,
@@ -16,20 +16,22 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import handler, loop
 
-BITS = 32
-SHIFT = 5
-FEWEST_WORDS = 64
+BITS, SHIFT = 32, 5
+ROW_BITS, ROW_SHIFT = 256, 8
+"""Marks of a word, and of a row of words that the tree counts together: as many as a line of cache holds."""
+FEWEST_ROWS = 8
 
 
 def moments(blocks: int) -> int:
-    """How many moments fit before they are renumbered: at least twice the blocks, in whole words."""
-    return BITS * max(FEWEST_WORDS, 1 << (2 * blocks // BITS).bit_length())
+    """How many moments fit before they are renumbered: at least twice the blocks, in whole rows."""
+    return ROW_BITS * max(FEWEST_ROWS, 1 << (2 * blocks // ROW_BITS).bit_length())
 
 
-def arrays(blocks: int) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+def arrays(blocks: int) -> tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32]]:
     """Latest touches (−1: none), the words of marks, and the tree of counts (entry 0 unused)."""
-    words = moments(blocks) // BITS
-    return np.full(max(1, blocks), -1, np.int32), np.zeros(words, np.int64), np.zeros(words + 1, np.int32)
+    room = moments(blocks)
+    words, rows = room // BITS, room // ROW_BITS
+    return np.full(max(1, blocks), -1, np.int32), np.zeros(words, np.uint32), np.zeros(rows + 1, np.int32)
 
 
 @handler
@@ -43,19 +45,19 @@ def ones(word):  # type: ignore[no-untyped-def]
 
 
 @handler
-def add(tree, word, count):  # type: ignore[no-untyped-def]
-    """Count more (or fewer) marks in a word."""
-    at = word + 1
+def add(tree, row, count):  # type: ignore[no-untyped-def]
+    """Count more (or fewer) marks in a row."""
+    at = row + 1
     while at < len(tree):
         tree[at] += count
         at += at & -at
 
 
 @handler
-def before(tree, word):  # type: ignore[no-untyped-def]
-    """Marks in all words before this one."""
+def in_rows_before(tree, row):  # type: ignore[no-untyped-def]
+    """Marks in all rows before this one."""
     total = 0
-    at = word
+    at = row
     while at > 0:
         total += tree[at]
         at &= at - 1
@@ -63,58 +65,58 @@ def before(tree, word):  # type: ignore[no-untyped-def]
 
 
 @handler
-def renumber(last, marks, tree):  # type: ignore[no-untyped-def]
-    """Give the latest touches the moments 0, 1, 2 … in their order; how many there are."""
-    for block in range(len(last)):
-        if last[block] >= 0:
-            touched = int(last[block])
-            word = touched >> SHIFT
-            inside = marks[word] & ((1 << (touched & (BITS - 1))) - 1)
-            last[block] = before(tree, word) + ones(inside)
-    live = before(tree, len(marks))
-    for word in range(len(marks)):
-        left = min(BITS, max(0, live - word * BITS))
-        marks[word] = (1 << left) - 1
-        tree[word + 1] = 0
-    return live
+def in_row_before(marks, moment):  # type: ignore[no-untyped-def]
+    """Marks before a moment in its own row."""
+    word = moment >> SHIFT
+    total = ones(int(marks[word]) & ((1 << (moment & (BITS - 1))) - 1))
+    for other in range((moment >> ROW_SHIFT) << (ROW_SHIFT - SHIFT), word):
+        total += ones(int(marks[other]))
+    return total
 
 
 @handler
-def count_full_words(tree, live):  # type: ignore[no-untyped-def]
-    """Count all full words afresh; the one being filled is counted when it is full."""
-    for word in range(live >> SHIFT):
-        add(tree, word, BITS)
+def renumber(last, marks, tree):  # type: ignore[no-untyped-def]
+    """Give the latest touches the moments 0, 1, 2 … in their order, without gaps; how many there are."""
+    live = 0
+    for block in range(len(last)):
+        if last[block] >= 0:
+            touched = int(last[block])
+            last[block] = in_rows_before(tree, touched >> ROW_SHIFT) + in_row_before(marks, touched)
+            live += 1
+    for word in range(len(marks)):
+        marks[word] = (1 << min(BITS, max(0, live - word * BITS))) - 1
+    for at in range(len(tree)):
+        tree[at] = 0
+    # The row that is being filled is counted when it is full.
+    for row in range(live >> ROW_SHIFT):
+        add(tree, row, ROW_BITS)
+    return live
 
 
 @loop
 def reuse_distances(ids, last, marks, tree, histogram):  # type: ignore[no-untyped-def]
     """Add one to ``histogram`` at each touch's distance; returns how many touches were the first of their block."""
     now = cold = 0
-    full = BITS * len(marks)
+    room = BITS * len(marks)
     for index in range(len(ids)):
         block = ids[index]
-        current = now >> SHIFT
         touched = int(last[block])
         if touched < 0:
             cold += 1
         else:
-            word = touched >> SHIFT
-            bit = touched & (BITS - 1)
-            if word == current:
-                distance = ones(marks[word] >> (bit + 1))
-            else:
-                # All marks are of different blocks: count those before, the rest lies between.
-                earlier = before(tree, word) + ones(marks[word] & ((1 << bit) - 1))
-                distance = cold - 1 - earlier
-                add(tree, word, -1)
-            marks[word] &= ~(1 << bit)
-            histogram[distance] += 1
+            # All marks are of different blocks: those not before this one and not its own lie between.
+            row = touched >> ROW_SHIFT
+            histogram[cold - 1 - in_rows_before(tree, row) - in_row_before(marks, touched)] += 1
+            marks[touched >> SHIFT] = int(marks[touched >> SHIFT]) & ~(1 << (touched & (BITS - 1)))
+            if row != now >> ROW_SHIFT:
+                add(tree, row, -1)
         last[block] = now
-        marks[current] |= 1 << (now & (BITS - 1))
+        marks[now >> SHIFT] = int(marks[now >> SHIFT]) | (1 << (now & (BITS - 1)))
         now += 1
-        if now & (BITS - 1) == 0:
-            add(tree, current, ones(marks[current]))
-            if now == full:
+        if now & (ROW_BITS - 1) == 0:
+            row = (now >> ROW_SHIFT) - 1
+            # Up to the last moment of the row, and that one is marked.
+            add(tree, row, in_row_before(marks, now - 1) + 1)
+            if now == room:
                 now = renumber(last, marks, tree)
-                count_full_words(tree, now)
     return cold

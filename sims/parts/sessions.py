@@ -144,15 +144,15 @@ class Sessions:
             made = draws.more()
             inside = (made["at_s"] >= 0.0) & (made["at_s"] <= self.duration_s)
             waiting = np.concatenate([waiting, made[inside]])
-            waiting = waiting[np.argsort(waiting["at_s"], kind="stable")]
             # Sessions still to be drawn begin after the last one that was.
-            ready = int(np.searchsorted(waiting["at_s"], draws.now_s, side="right"))
-            yield from _cut(waiting[:ready])
-            waiting = waiting[ready:]
-        yield from _cut(waiting)
+            ready = waiting["at_s"] <= draws.now_s
+            yield from _in_order(waiting[ready])
+            waiting = waiting[~ready]
+        yield from _in_order(waiting)
 
 
-def _cut(turns: Turns) -> Iterator[Turns]:
+def _in_order(turns: Turns) -> Iterator[Turns]:
+    turns = turns[np.argsort(turns["at_s"], kind="stable")]
     for begin in range(0, len(turns), CHUNK):
         yield turns[begin : begin + CHUNK]
 

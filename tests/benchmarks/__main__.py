@@ -19,6 +19,7 @@ RATES = (
     Benchmark("kv_pool all sizes at once", pool.all_sizes, "look-ups/CPU-s", must=6.0, aim=10.0),
     Benchmark("kv_pool replay, 10 M look-ups", pool.replay_long, "look-ups/CPU-s", must=20.0, aim=30.0),
     Benchmark("kv_pool all sizes, 10 M look-ups", pool.all_sizes_long, "look-ups/CPU-s", must=6.0, aim=10.0),
+    Benchmark("kv_pool sessions, an hour", pool.sessions_hour, "requests/CPU-s", must=0.1, aim=0.3),
     # 50 and 100 simulated seconds a CPU-second where SimPy handles 0.45 M timeouts.
     Benchmark("gateway, 5,000 requests/s, index full", gateway.reference, "requests/CPU-s", must=0.56, aim=1.11),
 )

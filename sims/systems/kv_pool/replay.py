@@ -121,9 +121,11 @@ def miss_ratio_curve(ids: Blocks) -> MissRatioCurve:
     """Hits of LRU at every capacity, from one pass over dense block ids."""
     blocks, distinct = _checked(ids)
     last, marks, tree = reuse_distance.arrays(distinct)
-    histogram = np.zeros(max(1, distinct), np.int64)
+    histogram = np.zeros(max(1, distinct), np.int32)
     cold = int(reuse_distance.reuse_distances(blocks, last, marks, tree, histogram))
-    return MissRatioCurve(len(blocks), cold, np.concatenate([[0], np.cumsum(histogram[:cold])]).astype(np.int64))
+    return MissRatioCurve(
+        len(blocks), cold, np.concatenate([[0], np.cumsum(histogram[:cold], dtype=np.int64)]).astype(np.int64)
+    )
 
 
 def clairvoyant(ids: Blocks, *, capacity_blocks: int) -> int:
