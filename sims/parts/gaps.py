@@ -106,6 +106,13 @@ class Observed:
         return 1.0 - np.searchsorted(ordered, age_s, side="right") / len(ordered)
 
 
+def mean_s(law: GapLaw) -> float:
+    """Mean gap [s], cut at some twelve days: ∫ P(G > t) dt over times from a microsecond on."""
+    times = np.logspace(-6, 6, 4801)
+    beyond = law.beyond(times)
+    return float(times[0] + np.sum(np.diff(times) * (beyond[1:] + beyond[:-1]) / 2))
+
+
 def return_rate(law: GapLaw, *, follow: float, age_s: Times) -> Times:
     """Rate at which a context of a given idle age is asked for again [1/s].
 

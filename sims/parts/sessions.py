@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
-from sims.parts.gaps import Exponential, GapLaw
+from sims.parts.gaps import Exponential, GapLaw, mean_s
 from sims.parts.lengths import lognormal_tokens
 
 NO_GROUP = -1
@@ -135,6 +135,23 @@ class Sessions:
     def mean_turns(self) -> float:
         """Turns a session has on average, over all classes."""
         return sum(one.share * one.mean_turns for one in self.classes) / sum(one.share for one in self.classes)
+
+    @property
+    def mean_life_s(self) -> float:
+        """Mean time from a session's first turn to its last, weighted by sessions; what ``lead_s`` is measured in."""
+        lives = [
+            one.share * (one.mean_turns - 1) * mean_s(one.gaps) if one.mean_turns > 1 else 0.0 for one in self.classes
+        ]
+        return sum(lives) / sum(one.share for one in self.classes)
+
+    @property
+    def new_tokens_per_s(self) -> float:
+        """Tokens that caches have not seen before, without shared prefixes [1/s]."""
+        each = [
+            one.share * (one.first_tokens + one.mean_turns * (one.user_tokens + one.answer_tokens))
+            for one in self.classes
+        ]
+        return self.sessions_per_s * sum(each) / sum(one.share for one in self.classes)
 
     def chunks(self, seed: int) -> Iterator[Turns]:
         """Turns in order of time, at most `CHUNK` at once."""

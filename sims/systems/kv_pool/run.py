@@ -54,13 +54,21 @@ class Switch:
     purge: bool = False
 
 
-def warm_up_s(*, horizon_s: float, fill_s: Sequence[float], stay_s: float) -> float:
-    """The part that is cut: until all caches that can fill in the first half have filled twice, and three mean gaps.
+def warm_up_s(config: Config, *, source: Sessions | TraceSource) -> float:
+    """The part that is cut [s]: until the caches that can fill in the first half have filled twice, and one mean life.
 
-    At most half of the run. ``fill_s`` are capacities over what is written a second [s].
+    At most half of the run; the life of a session counts only as far as the source's lead does not cover it. A tier
+    fills in its capacity over the new tokens' bytes a second. Nothing is cut from a trace: it is what it is.
     """
-    filling = [2 * one for one in fill_s if 2 * one <= horizon_s / 2]
-    return min(horizon_s / 2, max([3 * stay_s, *filling]))
+    if not isinstance(source, Sessions):
+        return 0.0
+    half_s = source.duration_s / 2
+    new_bytes_per_s = source.new_tokens_per_s * config.kv_bytes_per_token
+    fills_s = [
+        2 * size * config.nodes / new_bytes_per_s if new_bytes_per_s > 0 else 0.0 for size in config.tier_bytes()
+    ]
+    settling_s = max(source.mean_life_s, 3 * source.mean_life_s - source.lead_s)
+    return min(half_s, max([settling_s, *(one for one in fills_s if one <= half_s)]))
 
 
 def simulate(
@@ -68,7 +76,7 @@ def simulate(
     *,
     source: Sessions | TraceSource,
     seed: int = 1,
-    warmup_s: float = 0.0,
+    warmup_s: float | None = None,
     losses: Sequence[Loss] = (),
     switches: Sequence[Switch] = (),
     hooks: Hooks | None = None,
@@ -86,7 +94,7 @@ def simulate(
     config : nodes, tiers, links, prefill and policies.
     source : sessions for a time, or a trace that is followed until its last request is finished.
     seed : of all random streams; the stream of requests depends on nothing else.
-    warmup_s : dropped from the measurements [s of simulated time]; see `warm_up_s`.
+    warmup_s : dropped from the measurements [s of simulated time]; None: by the rule of `warm_up_s`.
     losses : nodes that are lost and come back.
     switches : changes of the LLM's version, in order.
     hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
@@ -103,10 +111,10 @@ def simulate(
     horizon_s = stream.horizon_s
     if not 0 < horizon_s < float("inf"):
         raise ValueError("the run has no length: give a duration, or a trace with requests")
-    warmup_s = min(warmup_s, horizon_s)
-    batch_s = max(horizon_s - warmup_s, 1e-9) / BATCHES
+    cut_s = min(warm_up_s(config, source=source) if warmup_s is None else warmup_s, horizon_s)
+    batch_s = max(horizon_s - cut_s, 1e-9) / BATCHES
     plane = PoolPlane(
-        state=make_state(config, source=stream, from_s=warmup_s, batch_s=batch_s),
+        state=make_state(config, source=stream, from_s=cut_s, batch_s=batch_s),
         chunks=stream.chunks(seed),
         horizon_s=horizon_s,
         most_in_flight=most_in_flight,
@@ -114,7 +122,7 @@ def simulate(
     )
     env, recorder = simpy.Environment(), Recorder()
     # Data-plane events of a moment come first, then these in the order of their start.
-    env.process(recorder.window(env, plane=plane, from_s=warmup_s, horizon_s=horizon_s))
+    env.process(recorder.window(env, plane=plane, from_s=cut_s, horizon_s=horizon_s))
     for loss in losses:
         env.process(_lose(env, plane=plane, loss=loss))
     env.process(_switch(env, plane=plane, switches=sorted(switches, key=lambda one: one.at_s)))
@@ -129,7 +137,7 @@ def simulate(
         classes=[one.name for one in stream.kinds() if one is not None] or ["requests"],
         recorder=recorder,
         ending=ending,
-        warmup_s=warmup_s,
+        warmup_s=cut_s,
         horizon_s=horizon_s,
     )
 

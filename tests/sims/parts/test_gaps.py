@@ -5,7 +5,7 @@ import pytest
 
 from planner.formulas import gaps as formulas
 from planner.formulas.eviction import return_rate_per_s
-from sims.parts.gaps import Exponential, GapLaw, Hyperexponential, LogNormal, Observed, return_rate
+from sims.parts.gaps import Exponential, GapLaw, Hyperexponential, LogNormal, Observed, mean_s, return_rate
 
 AGES = np.array([0.0, 0.5, 10.0, 119.0, 600.0, 1e5])
 PAIRS: list[tuple[GapLaw, formulas.GapLaw]] = [
@@ -46,6 +46,11 @@ def test_observed_gaps_are_drawn_and_have_the_hazard_of_their_law() -> None:
     assert np.isin(law.draw(np.random.default_rng(3), count=1000), seen).all()
     ages = np.array([5.0, 50.0, 150.0])
     assert return_rate(law, follow=1.0, age_s=ages) == pytest.approx([0.01] * 3, rel=0.08)
+
+
+@pytest.mark.parametrize(("mine", "theirs"), PAIRS, ids=["exponential", "lognormal", "hyperexponential"])
+def test_means_are_those_of_the_laws(mine: GapLaw, theirs: formulas.GapLaw) -> None:
+    assert mean_s(mine) == pytest.approx(theirs.mean_s, rel=1e-4)
 
 
 def test_silence_makes_the_end_of_a_session_likelier() -> None:

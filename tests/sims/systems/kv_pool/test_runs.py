@@ -255,10 +255,20 @@ def test_a_session_moves_over_once_and_a_purge_frees_the_old() -> None:
 
 
 def test_the_warm_up_rule() -> None:
-    """Two fills of what fills in the first half, three stays, at most half of the run."""
-    assert warm_up_s(horizon_s=1000.0, fill_s=[50.0, 200.0, 1e6], stay_s=10.0) == 400.0
-    assert warm_up_s(horizon_s=1000.0, fill_s=[50.0], stay_s=100.0) == 300.0
-    assert warm_up_s(horizon_s=1000.0, fill_s=[], stay_s=1e6) == 500.0
+    """Two fills of what fills in the first half, a mean life (three without a lead), at most half of the run.
+
+    Sessions of 5 turns and 200 s gaps live 800 s; one a second brings 5,000 new tokens a second.
+    """
+    class_ = SessionClass("x", Exponential(200.0), user_tokens=600.0, answer_tokens=400.0)
+    source = Sessions(1.0, 10_000.0, (class_,), lead_s=4000.0)
+    assert source.mean_life_s == pytest.approx(800.0, rel=1e-4)
+    assert warm_up_s(cache_only(10), source=source) == pytest.approx(800.0, rel=1e-4)
+    assert warm_up_s(cache_only(5_000_000), source=source) == pytest.approx(2000.0)
+    assert warm_up_s(cache_only(10**9), source=source) == pytest.approx(800.0, rel=1e-4)
+    cold = Sessions(1.0, 10_000.0, (class_,))
+    assert warm_up_s(cache_only(10), source=cold) == pytest.approx(2400.0, rel=1e-4)
+    assert warm_up_s(cache_only(10), source=Sessions(1.0, 1000.0, (class_,))) == 500.0
+    assert simulate(cache_only(10), source=Sessions(1.0, 1000.0, (class_,)), samples=2).warmup_s == 500.0
 
 
 def test_a_tier_that_did_not_fill_is_named() -> None:
