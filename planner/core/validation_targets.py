@@ -124,6 +124,13 @@ QUANTITIES: tuple[Quantity, ...] = (
         theirs=_("other planner"),
     ),
     Quantity(
+        "cache_hits",
+        _("Cache hits"),
+        _("exact replays of published traces, and published hit rates"),
+        (Target("replayed trace", within=((100, 5.0),)), Target("published rate", within=((100, 10.0),))),
+        theirs=_("replayed or published"),
+    ),
+    Quantity(
         "estimate_against_simulation",
         _("Estimate against simulation"),
         _("our own discrete-event simulation"),

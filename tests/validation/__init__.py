@@ -6,7 +6,7 @@ its sources stand in `SOURCES`.
 
 from __future__ import annotations
 
-from tests.validation import architecture, designs, memory, published, second_opinion, simulation, step_time
+from tests.validation import architecture, caching, designs, memory, published, second_opinion, simulation, step_time
 from tests.validation.rows import Source
 
 SOURCES: tuple[Source, ...] = (
@@ -21,5 +21,6 @@ SOURCES: tuple[Source, ...] = (
     memory.from_log,
     memory.fit,
     second_opinion.second_opinion,
+    caching.cache_hits,
     simulation.estimate_against_simulation,
 )
