@@ -14,7 +14,7 @@ KV_BYTES_PER_TOKEN = {
     ("deepseek-v3", 8): 61 * 576 * 2,
 }
 
-# (kind, metric) -> value of the default design. The customer's design notes, section 1; exact.
+# (kind, metric) -> value of the default design. The customer's design notes, sections 1 to 3; exact.
 DESIGN_FIGURES = {
     ("llm_serving", "prefill_gpus_needed"): 187.5,
     ("llm_serving", "prefill_units"): 8,
@@ -27,4 +27,17 @@ DESIGN_FIGURES = {
     ("llm_serving", "nodes"): 68,
     ("llm_serving", "cost_usd_per_h"): 1088,
     ("llm_serving", "cost_usd_per_m_output_tokens"): 1088 / (500 * 800 * 3600) * 1e6,
+    ("kv_pool", "session_kv_bytes"): 8192 * 160e3,
+    ("kv_pool", "recompute_s"): 2 * 70.6e9 * 8192 / (8 * 989e12 * 0.5),
+    ("kv_pool", "hbm_sessions"): 16 * 8 * 40e9 / (8192 * 160e3),
+    ("kv_pool", "dram_sessions"): 16 * 1.5e12 / (8192 * 160e3),
+    ("kv_pool", "ssd_sessions"): 16 * 60e12 / (8192 * 160e3),
+    ("kv_pool", "dram_read_s"): 8192 * 160e3 / (8 * 50e9),
+    ("kv_pool", "ssd_read_s"): 8192 * 160e3 / (8 * 6e9),
+    ("gateway", "blocks_per_request"): 64,
+    ("gateway", "lookups_per_s_per_instance_probing"): 64_000_000,
+    ("gateway", "lookups_per_s_prefix_tree"): 320_000,
+    ("gateway", "index_nodes"): 6_250_000,
+    ("gateway", "index_bytes"): 400_000_000,
+    ("gateway", "requests_lost_before_ejection"): 75,
 }
