@@ -117,7 +117,11 @@ CALL_TOTALS = np.dtype(
         ("sent_per_s", "f8"),
         ("decode_sum_s", "f8"),
         ("decodes", "i8"),
-        ("canary", "i8"),
+        ("swept", "i8"),
+        ("broken_streams", "i8"),
+        ("broken_tokens", "i8"),
+        ("prompt_tokens_b", "i8"),
+        ("hit_tokens_b", "i8"),
     ]
 )
 CALL_BATCH = np.dtype(

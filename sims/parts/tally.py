@@ -34,6 +34,9 @@ def count_prompt(state, call, hit_tokens, now_s):  # type: ignore[no-untyped-def
     totals = state.totals[0]
     totals.prompt_tokens += call.tokens
     totals.hit_tokens += hit_tokens
+    if call.version == 1:
+        totals.prompt_tokens_b += call.tokens
+        totals.hit_tokens_b += hit_tokens
     batch = batch_at(state.window[0], now_s)
     if batch >= 0:
         state.batches[batch].prompt_tokens += call.tokens

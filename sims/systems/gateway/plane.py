@@ -8,6 +8,7 @@ from typing import Any
 from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.conversations import Chunk
+from sims.systems.gateway import orders
 from sims.systems.gateway.loop import WANTS_ENTRIES, advance
 from sims.systems.gateway.state import State, feed, with_more_calls, with_more_entries
 
@@ -61,6 +62,22 @@ class GatewayPlane:
     def fraction(self, now_s: float) -> float:
         """By simulated time; a draining system is almost done."""
         return min(1.0, now_s / self._horizon_s) if self._horizon_s > 0 else 1.0
+
+    def fail(self, instance: int, *, hangs: bool, now_s: float) -> None:
+        """An instance fails."""
+        orders.fail(self.state, int(instance), int(hangs), float(now_s))
+
+    def rejoin(self, instance: int, *, now_s: float) -> None:
+        """It is up again."""
+        orders.rejoin(self.state, int(instance), float(now_s))
+
+    def judge(self, instance: int, *, out: bool, now_s: float) -> bool:
+        """Probes have it out, or take it back; whether that was allowed."""
+        return bool(orders.judge(self.state, int(instance), int(out), float(now_s)))
+
+    def set_canary(self, instances: int, *, weight: float, now_s: float) -> None:
+        """So many instances run version B and get so much of the traffic."""
+        orders.set_canary(self.state, int(instances), float(weight), float(now_s))
 
     def partial(self) -> Mapping[str, Any]:
         """Figures so far, from the warm part of the run."""

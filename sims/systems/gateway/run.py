@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import simpy
 
@@ -13,7 +15,8 @@ from sims.engine.kernel import warms
 from sims.engine.run import COMPLETE, drive
 from sims.parts.conversations import Conversations, Source
 from sims.parts.meter import BATCHES
-from sims.systems.gateway.config import Config
+from sims.systems.gateway.config import Config, Health
+from sims.systems.gateway.control import CanaryStep, Failure, Prober, failing, growing
 from sims.systems.gateway.outcome import Outcome
 from sims.systems.gateway.plane import GatewayPlane
 from sims.systems.gateway.state import make_state
@@ -30,6 +33,8 @@ def simulate(
     source: Source,
     seed: int = 1,
     warmup_s: float = 0.0,
+    failures: Sequence[Failure] = (),
+    canary: Sequence[CanaryStep] = (),
     hooks: Hooks | None = None,
     clock: Callable[[], float] = time.monotonic,
     budget_s: float = 3600.0,
@@ -46,6 +51,8 @@ def simulate(
     source : `Conversations`, a `Replay`, or any other `Source`; a finite one is followed until all are done.
     seed : of all random streams; the same seed brings the same requests to every policy.
     warmup_s : dropped from the measurements [s of simulated time].
+    failures : instances that are lost, and when they come back.
+    canary : steps of a release of version B.
     hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
     samples : points of the time line; how many there are does not change the rest.
     most_in_flight : request slots; more requests in the system end the run as ``full``.
@@ -74,6 +81,7 @@ def simulate(
     plane = GatewayPlane(state, chunks=chunks, horizon_s=horizon_s, most_in_flight=most_in_flight)
     env, recorder = simpy.Environment(), Recorder()
     # Data-plane events of a moment come first, then these in the order of their start.
+    start_control(env, plane=plane, config=config, failures=failures, canary=canary, seed=seed)
     env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
     if check is not None:
         env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
@@ -89,6 +97,30 @@ def simulate(
     )
 
 
+def start_control(
+    env: simpy.Environment,
+    *,
+    plane: GatewayPlane,
+    config: Config,
+    failures: Sequence[Failure],
+    canary: Sequence[CanaryStep],
+    seed: int,
+) -> None:
+    """Start the processes of the control plane; probes only where there is something to find."""
+    for failure in failures:
+        if not 0 <= failure.instance < config.instances:
+            raise ValueError(f"a failure names instance {failure.instance} of {config.instances}")
+        env.process(failing(env, plane=plane, failure=failure))
+    for step in canary:
+        if not (0 <= step.weight <= 1 and 0 <= step.instances <= config.instances):
+            raise ValueError(f"a canary step gives {step.weight:g} of the requests to {step.instances} instances")
+    if canary:
+        env.process(growing(env, plane=plane, steps=tuple(canary)))
+    health = config.health
+    if health.probe_interval_s > 0 and (failures or health.probe_false_rate > 0 or math.isfinite(health.probe_busy_s)):
+        Prober(plane, health=health, instances=config.instances, seed=seed).start(env)
+
+
 def _checks(
     env: simpy.Environment, *, plane: GatewayPlane, check: Callable[[GatewayPlane], None], every_s: float
 ) -> Generator[simpy.Event, object, None]:
@@ -97,18 +129,16 @@ def _checks(
         check(plane)
 
 
-def compare(
-    config: Config, *, policies: Iterable[str], source: Source, seed: int = 1, warmup_s: float = 0.0, samples: int = 60
-) -> dict[str, Outcome]:
-    """The same requests through each policy in turn (common random numbers)."""
-    return {
-        policy: simulate(replace(config, policy=policy), source=source, seed=seed, warmup_s=warmup_s, samples=samples)
-        for policy in policies
-    }
+def compare(config: Config, *, policies: Iterable[str], source: Source, **options: Any) -> dict[str, Outcome]:
+    """The same requests through each policy in turn (common random numbers); ``options`` as for `simulate`."""
+    return {policy: simulate(replace(config, policy=policy), source=source, **options) for policy in policies}
 
 
 @warms
 def _warm() -> None:
-    config = Config(instances=2, prefill_s_per_token=1e-5, token_s=0.01, slots=4, cache_blocks=100)
+    health = Health(probe_interval_s=0.05)
+    config = Config(instances=2, prefill_s_per_token=1e-5, token_s=0.01, slots=4, cache_blocks=100, health=health)
     source = Conversations(50.0, duration_s=1.0, groups=2, live_sessions=4)
-    assert simulate(config, source=source, samples=2).ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise
+    failures, canary = [Failure(0, at_s=0.2, rejoin_s=0.4)], [CanaryStep(0.9, weight=0.5, instances=1)]
+    found = simulate(config, source=source, failures=failures, canary=canary, samples=2)
+    assert found.ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise

@@ -29,6 +29,10 @@ COUNTS = (
     "hit_tokens",
     "computed_tokens",
     "resumed_tokens",
+    "broken_streams",
+    "broken_tokens",
+    "prompt_tokens_b",
+    "hit_tokens_b",
     "in_flight",
     "ttft_sum_s",
 )
