@@ -115,13 +115,16 @@ class Conversations:
     """Share of requests with high priority."""
 
     @property
+    def _by_count_s(self) -> float:
+        return self.requests / self.rate_per_s if self.requests is not None and self.rate_per_s > 0 else math.inf
+
+    @property
     def finite(self) -> bool:
-        return self.requests is not None and self.requests / self.rate_per_s < (self.duration_s or np.inf)
+        return self._by_count_s < (math.inf if self.duration_s is None else self.duration_s)
 
     @property
     def horizon_s(self) -> float:
-        by_count = np.inf if self.requests is None else self.requests / self.rate_per_s
-        return float(min(by_count, np.inf if self.duration_s is None else self.duration_s))
+        return min(self._by_count_s, math.inf if self.duration_s is None else self.duration_s)
 
     @property
     def sessions(self) -> int:
@@ -129,14 +132,20 @@ class Conversations:
 
     @property
     def gap_s(self) -> float:
-        """Mean gap between two turns of a session [s]."""
-        return self.live_sessions / (self.rate_per_s * max(1e-12, 1.0 - self.one_shot_share))
+        """Mean gap between two turns of a session [s]; infinite when none comes."""
+        turns_per_s = self.rate_per_s * (1.0 - self.one_shot_share)
+        return self.live_sessions / turns_per_s if turns_per_s > 0 else math.inf
 
     def stems(self, seed: int, *, block_tokens: int) -> np.recarray:
-        count = self.groups if self.group_tokens >= block_tokens else 0
-        blocks = np.full(count, self.group_tokens // block_tokens)
+        shared = self.prefix_blocks(block_tokens)
+        count = self.groups if shared > 0 else 0
+        blocks = np.full(count, shared)
         keys = stream(seed, name="prefix keys").random(count)
         return stem_table(parent=np.full(count, -1), depth=np.zeros(count, np.int64), end=blocks, keys=keys)
+
+    def prefix_blocks(self, block_tokens: int) -> int:
+        """Whole blocks of a shared prefix; a prompt is never shorter than that."""
+        return min(self.group_tokens, self.most_tokens) // block_tokens
 
     def popularity(self) -> NDArray[np.float64]:
         """Share of each prefix among those that start with one."""
@@ -146,13 +155,15 @@ class Conversations:
 
     def chunks(self, seed: int, *, block_tokens: int) -> Iterator[Chunk]:
         terms = records(TRAFFIC, count=1)
-        usable = block_tokens > 0 and self.group_tokens >= block_tokens and self.groups > 0
-        prefix = self.group_tokens // block_tokens * block_tokens if usable else 0
+        usable = self.groups > 0 and self.prefix_blocks(block_tokens) > 0
+        prefix = self.prefix_blocks(block_tokens) * block_tokens if usable else 0
         terms[0].group_tokens, terms[0].most_tokens, terms[0].block_tokens = prefix, self.most_tokens, block_tokens
         draw = _Draws(self, seed=seed, grouped=usable)
         seats = draw.seats(prefix)
         gaps = stream(seed, name="arrivals")
         now_s, left = 0.0, self.requests
+        if self.rate_per_s <= 0:
+            return
         while left is None or left > 0:
             at_s = now_s + np.cumsum(gaps.exponential(1.0 / self.rate_per_s, CHUNK))
             now_s = float(at_s[-1])

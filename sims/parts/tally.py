@@ -22,6 +22,7 @@ def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
     if batch >= 0:
         record(state.ttft[batch], waited_s, 1)
         record(state.ttft_by_version[call.version], waited_s, 1)
+        record(state.ttft_by_priority[min(1, call.priority)], waited_s, 1)
         tally = state.batches[batch]
         tally.ttft_n += 1
         tally.ttft_sum_s += waited_s

@@ -91,11 +91,21 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def luck_of(call):  # type: ignore[no-untyped-def]
+    """The luck of this attempt: where one fails says nothing about the next (Park and Miller's generator)."""
+    if call.attempts == 0:
+        return call.luck
+    seed = 1 + int(call.luck * 2147483645)
+    for _ in range(call.attempts):
+        seed = seed * 48271 % 2147483647
+    return seed / 2147483647.0
+
+
+@inner
 def fill_ask(state, ask, call, now_s):  # type: ignore[no-untyped-def]
     """What the policy is told; which router asks is chosen by the balancer in front: by chance, or in turn."""
     params = state.params[0]
-    luck = call.luck + 0.6180339887498949 * call.attempts
-    ask.luck = luck - int(luck)
+    ask.luck = luck_of(call)
     call.router = draw(ask, params.routers)
     if params.routers_in_turn == 1:
         call.router = (state.totals[0].arrived + call.attempts) % params.routers

@@ -58,7 +58,8 @@ class Outcome:
     events: int
     counts: dict[str, int]
     histograms: dict[str, NDArray[np.int64]]
-    """``ttft`` and ``e2e``, one histogram a batch; ``gaps`` (pauses of resumed streams) and ``ttft_by_version``."""
+    """``ttft`` and ``e2e``, one histogram a batch; ``gaps`` (pauses of resumed streams), ``ttft_by_version``
+    (A, B) and ``ttft_by_priority`` (low, high)."""
     batches: np.recarray
     timeline: Timeline
     verdicts: tuple[Verdict, ...]
@@ -88,6 +89,7 @@ class Outcome:
                 "e2e": state.e2e,
                 "gaps": state.gaps[None, :],
                 "ttft_by_version": state.ttft_by_version,
+                "ttft_by_priority": state.ttft_by_priority,
             },
             batches=state.batches,
             timeline=timeline,

@@ -83,6 +83,7 @@ class State(NamedTuple):
     ttft: NDArray[np.int64]
     e2e: NDArray[np.int64]
     ttft_by_version: NDArray[np.int64]
+    ttft_by_priority: NDArray[np.int64]
     gaps: NDArray[np.int64]
     log: np.recarray
 
@@ -173,6 +174,7 @@ def make_state(
         ttft=np.zeros((BATCHES, BINS), np.int64),
         e2e=np.zeros((BATCHES, BINS), np.int64),
         ttft_by_version=np.zeros((2, BINS), np.int64),
+        ttft_by_priority=np.zeros((2, BINS), np.int64),
         gaps=np.zeros(BINS, np.int64),
         log=records(LOG, count=log),
     )

@@ -10,7 +10,7 @@ import pytest
 
 from sims.engine import kernel, run
 from sims.engine.hooks import Cancelled, NoHooks
-from sims.systems.gateway import POLICIES, Config, Conversations, simulate
+from sims.systems.gateway import POLICIES, CanaryStep, Config, Conversations, Failure, Health, simulate
 from tests.sims.systems.gateway_scene import audited, config, fingerprint, talks
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -18,8 +18,26 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def small(policy: str = "cost_based", *, requests: int = 400, **options: object) -> str:
     """A run with everything that has a period."""
-    setup = config(policy=policy, routers=3, view_period_s=0.3, index_period_s=0.4, index_own=True, hot_prefix_cap=1.5)
-    return fingerprint(simulate(setup, source=talks(requests=requests), **options))
+    health = Health(passive_failures=2, shared_verdicts=False, open_s=0.5, probe_false_rate=0.02, probe_busy_s=0.5)
+    setup = config(
+        policy=policy,
+        routers=3,
+        view_period_s=0.3,
+        index_period_s=0.4,
+        index_own=True,
+        hot_prefix_cap=1.5,
+        retries=1,
+        resume=True,
+        timeout_s=1.0,
+        queue_limit=30,
+        low_priority_limit=10,
+        priority_queues=True,
+        health=health,
+    )
+    failures = [Failure(0, at_s=0.6, rejoin_s=0.8), Failure(2, at_s=1.1, rejoin_s=3.0, hangs=True)]
+    source = talks(requests=requests, important_share=0.5)
+    canary = [CanaryStep(0.2, weight=0.3, instances=2)]
+    return fingerprint(simulate(setup, source=source, failures=failures, canary=canary, **options))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -114,7 +132,7 @@ def test_an_impossible_gateway_is_refused_by_name(change: dict, named: str) -> N
 
 
 def test_nothing_to_do_is_a_run_too() -> None:
-    found = simulate(config(), source=talks(rate_per_s=1e-9, duration_s=10.0))
+    found = simulate(config(), source=talks(rate_per_s=0.0, duration_s=10.0))
     assert found.counts["arrived"] == 0
     assert found.quantile("ttft", q=0.99) is None
     assert found.hit_rate is None
