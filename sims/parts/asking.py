@@ -34,9 +34,9 @@ BURST = 4.0
 
 
 @inner
-def is_open(state, ask, i):  # type: ignore[no-untyped-def]
+def is_open(closed, ask, i):  # type: ignore[no-untyped-def]
     """Whether the router may send to the instance."""
-    return state.closed[ask.doors, i] == 0 and i != ask.avoid
+    return closed[ask.doors, i] == 0 and i != ask.avoid
 
 
 @inner
@@ -53,16 +53,16 @@ def draw_open(state, ask):  # type: ignore[no-untyped-def]
     """An open instance, each as likely; −1 when there is none."""
     count = len(state.instances)
     i = draw(ask, count)
-    if is_open(state, ask, i):
+    if is_open(state.closed, ask, i):
         return i
     left = 0
     for one in range(count):
-        left += 1 if is_open(state, ask, one) else 0
+        left += 1 if is_open(state.closed, ask, one) else 0
     if left == 0:
         return END
     skip = draw(ask, left)
     for one in range(count):
-        if is_open(state, ask, one):
+        if is_open(state.closed, ask, one):
             if skip == 0:
                 return one
             skip -= 1
@@ -111,23 +111,23 @@ def add_tails(state, ask):  # type: ignore[no-untyped-def]
 
 
 @inner
-def root_of(state, ask):  # type: ignore[no-untyped-def]
+def root_of(stems, ask):  # type: ignore[no-untyped-def]
     """The first stem of the path; −1 when nothing of it is shared."""
     node = ask.stem
-    for _ in range(len(state.stems)):
-        if node == NOBODY or state.stems[node].parent == NOBODY:
+    for _ in range(len(stems)):
+        if node == NOBODY or stems[node].parent == NOBODY:
             break
-        node = state.stems[node].parent
+        node = stems[node].parent
     return node
 
 
 @inner
-def load_limit(state, ask, bound):  # type: ignore[no-untyped-def]
+def load_limit(loads, ask, bound):  # type: ignore[no-untyped-def]
     """The most requests an instance may have before one more, at ``bound`` × the mean of what the router sees."""
     total = 0
-    count = len(state.instances)
+    count = loads.shape[1]
     for i in range(count):
-        total += state.loads[ask.known, i]
+        total += loads[ask.known, i]
     return bound * (total + 1) / count
 
 
@@ -137,10 +137,13 @@ def pass_over(state, ask, root):  # type: ignore[no-untyped-def]
     params = state.params[0]
     if params.bound == math.inf and params.hot_prefix_cap <= 0.0:
         return
-    limit = load_limit(state, ask, params.bound)
+    limit = load_limit(state.loads, ask, params.bound)
+    each_s = turn_s(params, state.totals[0], len(state.instances))
+    capped = root != NOBODY and each_s > 0.0
     for i in range(len(state.instances)):
         load = state.loads[ask.known, i]
-        if load + 1 > limit or not within_cap(state, ask, root, i):
+        # A rate of the cap times the fleet's mean per instance, with a burst of a few.
+        if load + 1 > limit or (capped and state.next_turn_s[root, i] > ask.now_s + BURST * each_s):
             state.scores[i] = LAST + load
 
 
@@ -153,14 +156,14 @@ def lowest_score(state, ask):  # type: ignore[no-untyped-def]
     best, least, ties = END, 0.0, 0
     for i in range(len(state.instances)):
         score = state.scores[i]
-        if (best == END or score <= least) and is_open(state, ask, i):
+        if (best == END or score <= least) and is_open(state.closed, ask, i):
             ties = ties + 1 if best != END and score == least else 1
             best, least = i, score
     if ties < 2:
         return best
     skip = draw(ask, ties)
     for i in range(len(state.instances)):
-        if state.scores[i] == least and is_open(state, ask, i):
+        if state.scores[i] == least and is_open(state.closed, ask, i):
             if skip == 0:
                 return i
             skip -= 1
@@ -168,21 +171,19 @@ def lowest_score(state, ask):  # type: ignore[no-untyped-def]
 
 
 @inner
-def within_cap(state, ask, root, i):  # type: ignore[no-untyped-def]
-    """Whether the instance may take one more of this prefix: a rate of ``hot_prefix_cap`` × the fleet's mean."""
-    if root == NOBODY or state.params[0].hot_prefix_cap <= 0.0 or state.totals[0].sent_per_s <= 0.0:
-        return True
-    each_s = len(state.instances) / (state.params[0].hot_prefix_cap * state.totals[0].sent_per_s)
-    return state.next_turn_s[root, i] <= ask.now_s + BURST * each_s
+def turn_s(params, totals, count):  # type: ignore[no-untyped-def]
+    """The time that an instance has to leave between two requests of one prefix; 0 when there is no cap."""
+    if params.hot_prefix_cap <= 0.0 or totals.sent_per_s <= 0.0:
+        return 0.0
+    return count / (params.hot_prefix_cap * totals.sent_per_s)
 
 
 @inner
 def take_turn(state, ask, root, i):  # type: ignore[no-untyped-def]
     """Count a request against the cap of its prefix at the chosen instance."""
-    if root == NOBODY or state.params[0].hot_prefix_cap <= 0.0 or state.totals[0].sent_per_s <= 0.0:
-        return
-    each_s = len(state.instances) / (state.params[0].hot_prefix_cap * state.totals[0].sent_per_s)
-    state.next_turn_s[root, i] = max(state.next_turn_s[root, i], ask.now_s) + each_s
+    each_s = turn_s(state.params[0], state.totals[0], len(state.instances))
+    if root != NOBODY and each_s > 0.0:
+        state.next_turn_s[root, i] = max(state.next_turn_s[root, i], ask.now_s) + each_s
 
 
 @inner

@@ -16,9 +16,9 @@ MOST_RETRY_TOKENS = 100.0
 
 
 @inner
-def verdict_row(state, router):  # type: ignore[no-untyped-def]
+def verdict_row(params, router):  # type: ignore[no-untyped-def]
     """The row of breakers that a router goes by."""
-    return 0 if state.params[0].shared_verdicts == 1 else router
+    return 0 if params.shared_verdicts == 1 else router
 
 
 @inner
@@ -46,8 +46,8 @@ def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
     if call.first_s >= 0.0:
         break_stream(state, slot, now_s)
         return
-    if on_bad(state, verdict_row(state, call.router), call.instance, now_s) == 1:
-        schedule(state.times, state.tree, BREAKERS, next_half_open_s(state))
+    if on_bad(state, verdict_row(state.params[0], call.router), call.instance, now_s) == 1:
+        schedule(state.times, state.tree, BREAKERS, next_half_open_s(state.breakers))
     if call.attempts <= params.retries and totals.retry_tokens >= 1.0:
         totals.retry_tokens -= 1.0
         totals.retried += 1
@@ -78,7 +78,6 @@ def hang(state, slot, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def grant_retries(state):  # type: ignore[no-untyped-def]
+def grant_retries(totals, params):  # type: ignore[no-untyped-def]
     """Each request that arrives earns a share of a retry."""
-    totals = state.totals[0]
-    totals.retry_tokens = min(MOST_RETRY_TOKENS, totals.retry_tokens + state.params[0].retry_budget)
+    totals.retry_tokens = min(MOST_RETRY_TOKENS, totals.retry_tokens + params.retry_budget)

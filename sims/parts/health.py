@@ -47,18 +47,20 @@ def set_doors(state, row, i):  # type: ignore[no-untyped-def]
 
 
 @inner
-def ejected(state, row):  # type: ignore[no-untyped-def]
+def ejected(unhealthy, breakers, row):  # type: ignore[no-untyped-def]
     """How many instances the routers of a row send nothing to."""
     count = 0
-    for i in range(len(state.instances)):
-        count += 1 if state.unhealthy[i] == 1 or state.breakers[row, i].state == OPEN else 0
+    for i in range(len(unhealthy)):
+        count += 1 if unhealthy[i] == 1 or breakers[row, i].state == OPEN else 0
     return count
 
 
 @inner
 def may_eject(state, row):  # type: ignore[no-untyped-def]
     """Whether the cap allows one more to be out; one always may."""
-    return ejected(state, row) < max(1.0, state.params[0].most_ejected_share * len(state.instances))
+    return ejected(state.unhealthy, state.breakers, row) < max(
+        1.0, state.params[0].most_ejected_share * len(state.instances)
+    )
 
 
 @inner
@@ -111,13 +113,13 @@ def on_sent(state, row, i):  # type: ignore[no-untyped-def]
 
 
 @inner
-def next_half_open_s(state):  # type: ignore[no-untyped-def]
+def next_half_open_s(breakers):  # type: ignore[no-untyped-def]
     """When the next open breaker lets requests try."""
     first_s = NEVER
-    for row in range(state.breakers.shape[0]):
-        for i in range(len(state.instances)):
-            if state.breakers[row, i].state == OPEN:
-                first_s = min(first_s, state.breakers[row, i].until_s)
+    for row in range(breakers.shape[0]):
+        for i in range(breakers.shape[1]):
+            if breakers[row, i].state == OPEN:
+                first_s = min(first_s, breakers[row, i].until_s)
     return first_s
 
 

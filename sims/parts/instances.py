@@ -26,12 +26,12 @@ TICK_S = 2.0**-10
 
 
 @inner
-def wake(state, i):  # type: ignore[no-untyped-def]
+def wake(instances, wakers, totals, i):  # type: ignore[no-untyped-def]
     """Look at the instance again before the next event: it may start a prompt."""
-    if state.instances[i].waking == 0:
-        state.instances[i].waking = 1
-        state.wakers[state.totals[0].waking] = i
-        state.totals[0].waking += 1
+    if instances[i].waking == 0:
+        instances[i].waking = 1
+        wakers[totals.waking] = i
+        totals.waking += 1
 
 
 @inner
@@ -42,7 +42,7 @@ def enqueue(state, slot, i):  # type: ignore[no-untyped-def]
     state.queue_s[0, i] += call.pledged_s
     low = 1 if state.params[0].priority_queues == 1 and call.priority == 0 else 0
     push(state.queues[2 * i + low], state.calls, slot)
-    wake(state, i)
+    wake(state.instances, state.wakers, state.totals[0], i)
 
 
 @inner
@@ -61,7 +61,7 @@ def next_queued(state, i):  # type: ignore[no-untyped-def]
 @inner
 def expire(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Turn away a request that can no longer be in time; a trial that was not made is given back."""
-    row = verdict_row(state, state.calls[slot].router)
+    row = verdict_row(state.params[0], state.calls[slot].router)
     if state.breakers[row, i].state == HALF_OPEN:
         state.breakers[row, i].trials += 1
     state.totals[0].expired += 1
@@ -70,9 +70,9 @@ def expire(state, slot, i, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def speed(state, i):  # type: ignore[no-untyped-def]
+def speed(params, instance):  # type: ignore[no-untyped-def]
     """How much longer the version of the instance takes for everything."""
-    return state.params[0].canary_factor if state.instances[i].version == 1 else 1.0
+    return params.canary_factor if instance.version == 1 else 1.0
 
 
 @inner
@@ -92,7 +92,7 @@ def compute_prompt(state, slot, i, now_s):  # type: ignore[no-untyped-def]
         count_prompt(state, call, hit_tokens, now_s)
     else:
         state.totals[0].resumed_tokens += todo
-    took_s = (params.prefill_fixed_s + todo * params.prefill_s_per_token) * speed(state, i)
+    took_s = (params.prefill_fixed_s + todo * params.prefill_s_per_token) * speed(state.params[0], state.instances[i])
     state.totals[0].computed_tokens += todo
     instance.uncached_tokens += todo
     instance.prompt_tokens += call.tokens + call.generated
@@ -147,7 +147,7 @@ def end_prefill(state, i, now_s):  # type: ignore[no-untyped-def]
     call = state.calls[slot]
     instance.prefilling = END
     schedule(state.times, state.tree, FIRST_INSTANCE + i, NEVER)
-    on_good(state, verdict_row(state, call.router), i, now_s)
+    on_good(state, verdict_row(state.params[0], call.router), i, now_s)
     if call.first_s < 0.0:
         count_first_token(state, call, now_s)
     else:
@@ -157,7 +157,7 @@ def end_prefill(state, i, now_s):  # type: ignore[no-untyped-def]
         leave(state, slot, i, now_s)
     else:
         start_decoding(state, slot, i, now_s)
-    wake(state, i)
+    wake(state.instances, state.wakers, state.totals[0], i)
 
 
 @inner
@@ -185,7 +185,9 @@ def start_decoding(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Hold a slot until the last token."""
     params, call = state.params[0], state.calls[slot]
     call.stage = DECODING
-    call.token_s = (params.token_s + params.token_s_per_running * state.instances[i].running) * speed(state, i)
+    call.token_s = (params.token_s + params.token_s_per_running * state.instances[i].running) * speed(
+        state.params[0], state.instances[i]
+    )
     steps = call.output - call.generated
     tick = int(now_s / TICK_S)
     call.finish_step = max(tick + 1, math.ceil((now_s + steps * call.token_s) / TICK_S))
@@ -211,7 +213,7 @@ def end_tick(state, now_s):  # type: ignore[no-untyped-def]
         else:
             i = state.calls[slot].instance
             leave(state, slot, i, now_s)
-            wake(state, i)
+            wake(state.instances, state.wakers, state.totals[0], i)
         slot = after
     plan_tick(state, tick)
 

@@ -62,22 +62,22 @@ def entry_pool(entries: int, *, old: np.recarray | None = None) -> np.recarray:
 
 
 @inner
-def find_tail(state, i, session):  # type: ignore[no-untyped-def]
+def find_tail(entries, sessions, i, session):  # type: ignore[no-untyped-def]
     """The entry of a session in an instance; −1 when there is none."""
     if session == NOBODY:
         return END
-    entry = state.sessions[session].head
-    for _ in range(len(state.entries)):
-        if entry == END or state.entries[entry].instance == i:
+    entry = sessions[session].head
+    for _ in range(len(entries)):
+        if entry == END or entries[entry].instance == i:
             break
-        entry = state.entries[entry].after
+        entry = entries[entry].after
     return entry
 
 
 @inner
 def cached_blocks(state, i, stem, session):  # type: ignore[no-untyped-def]
     """How many blocks of a path the instance holds: looked up from the deep end, whose parents are complete."""
-    entry = find_tail(state, i, session)
+    entry = find_tail(state.entries, state.sessions, i, session)
     if entry != END and state.entries[entry].length > 0:
         above = state.stems[stem].end if stem != NOBODY else 0
         return above + state.entries[entry].length
@@ -141,19 +141,19 @@ def note_change(state, entry):  # type: ignore[no-untyped-def]
 
 
 @inner
-def unchain(state, entry):  # type: ignore[no-untyped-def]
+def unchain(entries, sessions, entry):  # type: ignore[no-untyped-def]
     """Take an entry out of its session's chain."""
-    session = state.sessions[state.entries[entry].session]
+    session = sessions[entries[entry].session]
     if session.head == entry:
-        session.head = state.entries[entry].after
+        session.head = entries[entry].after
     else:
         before = session.head
-        for _ in range(len(state.entries)):
-            if state.entries[before].after == entry:
+        for _ in range(len(entries)):
+            if entries[before].after == entry:
                 break
-            before = state.entries[before].after
-        state.entries[before].after = state.entries[entry].after
-    state.entries[entry].session = NOBODY
+            before = entries[before].after
+        entries[before].after = entries[entry].after
+    entries[entry].session = NOBODY
 
 
 @inner
@@ -165,7 +165,7 @@ def drop_if_gone(state, entry):  # type: ignore[no-untyped-def]
     if one.stem != NOBODY:
         state.at[one.stem, one.instance] = END
     elif one.session != NOBODY:
-        unchain(state, entry)
+        unchain(state.entries, state.sessions, entry)
     one.after = state.totals[0].free_entry
     state.totals[0].free_entry = entry
     state.totals[0].entries -= 1
@@ -233,7 +233,7 @@ def insert(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
     blocks = min(blocks, state.params[0].cache_blocks)
     above = state.stems[stem].end if stem != NOBODY else 0
     if blocks > above:
-        entry = find_tail(state, i, session)
+        entry = find_tail(state.entries, state.sessions, i, session)
         if entry == END:
             entry = new_entry(state, i, NOBODY, session)
         touch(state, i, entry, blocks - above)
@@ -287,7 +287,7 @@ def speculate(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
     """Count on a prompt being cached where it was just sent, until a refresh tells."""
     above = state.stems[stem].end if stem != NOBODY else 0
     if blocks > above and session != NOBODY:
-        entry = find_tail(state, i, session)
+        entry = find_tail(state.entries, state.sessions, i, session)
         if entry == END:
             entry = new_entry(state, i, NOBODY, session)
         state.entries[entry].seen = max(state.entries[entry].seen, blocks - above)

@@ -11,7 +11,7 @@ from sims.parts.segments import NOBODY
 @inner
 def key_of(state, ask):  # type: ignore[no-untyped-def]
     """Where the request lies on the ring: by its session, or by its prefix; one that has neither, by chance."""
-    root = root_of(state, ask)
+    root = root_of(state.stems, ask)
     if ask.session != NOBODY and (state.params[0].hash_by_session == 1 or root == NOBODY):
         key = (ask.session + 1) * 0.6180339887498949 + state.sessions[ask.session].generation * 0.7548776662466927
         return key - int(key)
@@ -40,11 +40,11 @@ def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     marks = len(state.marks)
     at = first_at(state.marks, key_of(state, ask))
-    limit = load_limit(state, ask, state.params[0].bound)
+    limit = load_limit(state.loads, ask, state.params[0].bound)
     fallback = END
     for _ in range(marks):
         i = state.owners[at]
-        if is_open(state, ask, i):
+        if is_open(state.closed, ask, i):
             if state.loads[ask.known, i] + 1 <= limit:
                 return i
             if fallback == END:

@@ -21,7 +21,7 @@ def slot_s(params, totals):  # type: ignore[no-untyped-def]
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     find_matches(state, ask)
-    params, root = state.params[0], root_of(state, ask)
+    params, root = state.params[0], root_of(state.stems, ask)
     block_s, each_s = params.block_tokens * params.prefill_s_per_token, slot_s(params, state.totals[0])
     row, now_s, slots = ask.known, ask.now_s, params.slots
     for i in range(len(state.instances)):

@@ -18,7 +18,7 @@ PER_BLOCK = 1e9
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     find_matches(state, ask)
-    root = root_of(state, ask)
+    root = root_of(state.stems, ask)
     for i in range(len(state.instances)):
         state.scores[i] = state.loads[ask.known, i] - PER_BLOCK * state.match[i]
     pass_over(state, ask, root)

@@ -13,7 +13,7 @@ def choose(state, ask):  # type: ignore[no-untyped-def]
     count = len(state.instances)
     for ahead in range(count):
         i = (state.turns[ask.router] + ahead) % count
-        if is_open(state, ask, i):
+        if is_open(state.closed, ask, i):
             state.turns[ask.router] = (i + 1) % count
             return i
     return END

@@ -63,7 +63,7 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     totals.next_arrival += 1
     load_arrival(state)
     totals.arrived += 1
-    grant_retries(state)
+    grant_retries(state.totals[0], state.params[0])
     batch = batch_at(state.window[0], now_s)
     if batch >= 0:
         state.batches[batch].arrived += 1
@@ -112,7 +112,7 @@ def fill_ask(state, ask, call, now_s):  # type: ignore[no-untyped-def]
     ask.now_s = now_s
     ask.router = call.router
     ask.known = 1 + call.router if params.view_period_s > 0.0 else 0
-    ask.doors = call.version * len(state.breakers) + verdict_row(state, call.router)
+    ask.doors = call.version * len(state.breakers) + verdict_row(state.params[0], call.router)
     ask.avoid = call.instance
     ask.stem = call.stem
     ask.session = call.session
@@ -157,9 +157,8 @@ def turn_away(state, slot, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def count_sent(state, now_s):  # type: ignore[no-untyped-def]
+def count_sent(totals, now_s):  # type: ignore[no-untyped-def]
     """The rate at which requests are sent, by whole seconds."""
-    totals = state.totals[0]
     window = int(now_s)
     if window > totals.window:
         totals.sent_per_s = totals.sent_in_window / (window - totals.window)
@@ -172,7 +171,7 @@ def count_sent(state, now_s):  # type: ignore[no-untyped-def]
 def send(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Ask the policy and deliver the request to the instance it names, up or not."""
     ask, call, params = state.ask[0], state.calls[slot], state.params[0]
-    count_sent(state, now_s)
+    count_sent(state.totals[0], now_s)
     fill_ask(state, ask, call, now_s)
     i = choose(params.policy_code, state, ask)
     if i < 0:
@@ -180,13 +179,15 @@ def send(state, slot, now_s):  # type: ignore[no-untyped-def]
         turn_away(state, slot, now_s)
         return
     todo = ask.tokens - max(0, ask.matched) * params.block_tokens
-    call.pledged_s = (params.prefill_fixed_s + max(1, todo) * params.prefill_s_per_token) * speed(state, i)
+    call.pledged_s = (params.prefill_fixed_s + max(1, todo) * params.prefill_s_per_token) * speed(
+        state.params[0], state.instances[i]
+    )
     if state.instances[i].up == 1 and is_refused(state, call, i, now_s):
         turn_away(state, slot, now_s)
         return
     call.instance = i
     call.attempts += 1
-    on_sent(state, verdict_row(state, call.router), i)
+    on_sent(state, verdict_row(state.params[0], call.router), i)
     if ask.known > 0 and params.count_own == 1:
         state.loads[ask.known, i] += 1
         state.queue_s[ask.known, i] += call.pledged_s
@@ -250,7 +251,7 @@ def on_index(state, now_s):  # type: ignore[no-untyped-def]
 def on_breakers(state, now_s):  # type: ignore[no-untyped-def]
     """Breakers whose time is up are half open."""
     half_open_due(state, now_s)
-    schedule(state.times, state.tree, BREAKERS, next_half_open_s(state))
+    schedule(state.times, state.tree, BREAKERS, next_half_open_s(state.breakers))
 
 
 @inner

@@ -11,6 +11,7 @@ from sims.parts.health import PROBE_IN, PROBE_OUT, may_eject, set_doors, tell
 from sims.parts.segments import forget, wipe
 
 ALL_ROWS = -1
+FAIL, REJOIN, JUDGE, CANARY = 0, 1, 2, 3
 
 
 @inner
@@ -61,11 +62,10 @@ def take_one(state, i):  # type: ignore[no-untyped-def]
     return slot
 
 
-@loop
+@inner
 def fail(state, i, hangs, now_s):  # type: ignore[no-untyped-def]
     """An instance fails with all it holds; nobody knows yet."""
     instance, totals = state.instances[i], state.totals[0]
-    totals.now_s = now_s
     if instance.up == 0:
         return
     instance.up = 0
@@ -89,19 +89,17 @@ def fail(state, i, hangs, now_s):  # type: ignore[no-untyped-def]
     wipe(state, i)
 
 
-@loop
-def rejoin(state, i, now_s):  # type: ignore[no-untyped-def]
+@inner
+def rejoin(state, i):  # type: ignore[no-untyped-def]
     """An instance is back, with an empty cache; who has it out must find out."""
-    state.totals[0].now_s = now_s
     state.instances[i].up = 1
     state.instances[i].hangs = 0
     forget(state, i)
 
 
-@loop
+@inner
 def judge(state, i, out, now_s):  # type: ignore[no-untyped-def]
     """Probes have an instance out or take it back, for all routers; 1 when it is done."""
-    state.totals[0].now_s = now_s
     if out == 1 and not may_eject(state, 0):
         return 0
     state.unhealthy[i] = out
@@ -113,10 +111,9 @@ def judge(state, i, out, now_s):  # type: ignore[no-untyped-def]
     return 1
 
 
-@loop
-def set_canary(state, instances, weight, now_s):  # type: ignore[no-untyped-def]
+@inner
+def set_canary(state, instances, weight):  # type: ignore[no-untyped-def]
     """The last ``instances`` run version B, which gets ``weight`` of the requests; who changes starts cold."""
-    state.totals[0].now_s = now_s
     state.params[0].canary_weight = weight
     count = len(state.instances)
     for i in range(count):
@@ -127,3 +124,18 @@ def set_canary(state, instances, weight, now_s):  # type: ignore[no-untyped-def]
             forget(state, i)
             for row in range(len(state.breakers)):
                 set_doors(state, row, i)
+
+
+@loop
+def obey(state, order, i, value, weight, now_s):  # type: ignore[no-untyped-def]
+    """The one entry: compiling a large state's way in from Python takes longer than what is behind it."""
+    state.totals[0].now_s = now_s
+    if order == FAIL:
+        fail(state, i, value, now_s)
+    elif order == REJOIN:
+        rejoin(state, i)
+    elif order == JUDGE:
+        return judge(state, i, value, now_s)
+    else:
+        set_canary(state, i, weight)
+    return 1

@@ -8,8 +8,8 @@ from typing import Any
 from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.conversations import Chunk
-from sims.systems.gateway import orders
 from sims.systems.gateway.loop import WANTS_ENTRIES, advance
+from sims.systems.gateway.orders import CANARY, FAIL, JUDGE, REJOIN, obey
 from sims.systems.gateway.state import State, feed, with_more_calls, with_more_entries
 
 MOST_ENTRIES = 1 << 25
@@ -65,19 +65,22 @@ class GatewayPlane:
 
     def fail(self, instance: int, *, hangs: bool, now_s: float) -> None:
         """An instance fails."""
-        orders.fail(self.state, int(instance), int(hangs), float(now_s))
+        self._order(FAIL, instance, value=int(hangs), now_s=now_s)
 
     def rejoin(self, instance: int, *, now_s: float) -> None:
         """It is up again."""
-        orders.rejoin(self.state, int(instance), float(now_s))
+        self._order(REJOIN, instance, now_s=now_s)
 
     def judge(self, instance: int, *, out: bool, now_s: float) -> bool:
         """Probes have it out, or take it back; whether that was allowed."""
-        return bool(orders.judge(self.state, int(instance), int(out), float(now_s)))
+        return self._order(JUDGE, instance, value=int(out), now_s=now_s)
 
     def set_canary(self, instances: int, *, weight: float, now_s: float) -> None:
         """So many instances run version B and get so much of the traffic."""
-        orders.set_canary(self.state, int(instances), float(weight), float(now_s))
+        self._order(CANARY, instances, weight=weight, now_s=now_s)
+
+    def _order(self, order: int, i: int, *, now_s: float, value: int = 0, weight: float = 0.0) -> bool:
+        return bool(obey(self.state, int(order), int(i), int(value), float(weight), float(now_s)))
 
     def partial(self) -> Mapping[str, Any]:
         """Figures so far, from the warm part of the run."""
