@@ -62,7 +62,7 @@ def keep_step(state, i, version, u, now_s):  # type: ignore[no-untyped-def]
                 home = home_of(state, step.owner, u, tier)
                 e = add_entry(store, step.owner, version, cache_of(state, tier, u), step.depth, home)
             write_out(state, e, resize(store, e, 0, max(step.need, store.entries[e].hi)), u, tier, now_s)
-        elif e != END and one.holds == DROPPED and not whole:
+        elif e != END and (store.entries[e].hi == 0 or (one.holds == DROPPED and not whole)):
             drop(store, e)
             e = END
         if e != END and (holds or one.every_touch == 1 or not whole):
@@ -94,13 +94,18 @@ def hand_down(state, e, lo, hi, u, tier, now_s):  # type: ignore[no-untyped-def]
         lay_on_top(store, f)
     other = store.entries[f]
     other.used_s = entry.used_s
-    if hi < other.lo or lo > other.hi:
+    held = other.hi - other.lo
+    if hi >= other.lo and lo <= other.hi:
+        lo = min(lo, other.lo)
+        hi = max(hi, other.hi)
+    elif lo < other.lo:
         # Runs with a gap between them: the one nearer the root is of more use.
-        if lo < other.lo:
-            resize(store, f, lo, lo)
-            write_out(state, f, resize(store, f, lo, hi), u, tier, now_s)
+        held = 0
     else:
-        write_out(state, f, resize(store, f, min(lo, other.lo), max(hi, other.hi)), u, tier, now_s)
+        lo = other.lo
+        hi = other.hi
+    resize(store, f, lo, hi)
+    write_out(state, f, hi - lo - held, u, tier, now_s)
 
 
 @handler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sims.engine.kernel import handler
 from sims.engine.lists import END
-from sims.parts.holdings import add_owner, drop, find
+from sims.parts.holdings import add_owner, find, resize
 
 
 @handler
@@ -81,7 +81,7 @@ def seen_before(state):  # type: ignore[no-untyped-def]
 
 @handler
 def find_entries(state, version, u, now_s):  # type: ignore[no-untyped-def]
-    """Fill ``found`` with the entries of the path in each tier; what is past its time is dropped and not found."""
+    """Fill ``found`` with the entries of the path in each tier; what is past its time is emptied first."""
     store, expires = state.store, state.params[0].policy == 1
     for i in range(state.totals[0].path):
         for tier in range(3):
@@ -92,8 +92,7 @@ def find_entries(state, version, u, now_s):  # type: ignore[no-untyped-def]
                 entry = store.entries[e]
                 if now_s - entry.used_s > store.kinds[store.owners[entry.owner].kind].ttl_s:
                     store.caches[entry.cache].expired += entry.hi - entry.lo
-                    drop(store, e)
-                    e = END
+                    resize(store, e, 0, 0)
             state.found[i, tier] = e
 
 

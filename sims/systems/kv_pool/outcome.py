@@ -226,20 +226,27 @@ class Outcome:
         """Whether the same fleet could serve the load with HBM only; if not, its latencies grow with the run."""
         return self.rates.get("compute_without", 0.0) < self.config.nodes
 
+    def _bottleneck(self) -> str:
+        """What is busiest: prefill, or a kind of link."""
+        busiest = max(self.links, key=lambda link: link.busy)
+        if busiest.busy < 1.0 or self.rates.get("node_busy", 1.0) > 0.95:
+            return "Prefill"
+        return f"The links of kind {busiest.name}"
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before the figures, in plain sentences."""
         said = []
         if self.ending == FULL:
             said.append(
                 f"The run ended after {self.simulated_s:,.0f} s: {self.in_flight:,} requests wait and memory for more "
-                "is not meant to be used. Prefill cannot keep up with this load."
+                f"is not meant to be used. {self._bottleneck()} cannot keep up with this load."
             )
         elif self.ending == BUDGET:
             said.append(f"The run was out of time after {self.simulated_s:,.0f} of {self.horizon_s:,.0f} s.")
         if self.ending != FULL and not self.is_steady:
             said.append(
-                f"Prefill cannot keep up: {self.in_flight:,} requests wait at the end and their number grows, so "
-                "latencies depend on the length of the run."
+                f"{self._bottleneck()} cannot keep up: {self.in_flight:,} requests wait at the end and their number "
+                "grows, so latencies depend on the length of the run."
             )
         if not self.keeps_up_without:
             said.append(
@@ -253,7 +260,7 @@ class Outcome:
             if tier.capacity_bytes > 0 and tier.full_s is None and tier.used_bytes > 0
         )
         said.extend(
-            f"The links of kind {link.name} were asked for more than they can move."
+            f"The links of kind {link.name} were asked for {link.busy:.0%} of what they can move."
             for link in self.links
             if link.busy >= 1.0
         )

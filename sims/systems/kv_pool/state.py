@@ -162,7 +162,9 @@ def _store(config: Config, *, source: Source, tiers: np.recarray) -> Store:
         share = config.nodes // count
         store.caches.capacity[one.first : one.first + count] = one.node_blocks * share
     tokens, block = config.block_tokens, store.book[0]
-    block.save_s = config.prefill_s_per_token * tokens - config.kv_bytes_per_token * tokens / config.links.network
+    # Where reading takes longer than computing, an entry saves nothing; it is never worth less than that.
+    fetch_s = config.kv_bytes_per_token * tokens / config.links.network
+    block.save_s = max(0.0, config.prefill_s_per_token * tokens - fetch_s)
     block.save_deeper_s = 2 * config.prefill_s_per_token2 * tokens * tokens
     return store
 

@@ -77,6 +77,15 @@ def test_overload_that_fits_in_memory_is_called_unsteady() -> None:
     assert any("number grows" in said for said in found.remarks())
 
 
+def test_reads_that_outrun_their_links_are_named_not_prefill() -> None:
+    slow = Links(pcie=300.0, network=300.0, ssd_read=100.0)
+    found = simulate(config(links=slow, fetch="always"), source=sessions(rate=3.0), samples=60)
+    assert not found.is_steady
+    assert found.rates["node_busy"] < 0.9
+    assert "links of kind" in found.remarks()[0]
+    assert not [said for said in found.remarks() if said.startswith("Prefill")]
+
+
 def test_a_fleet_that_keeps_up_is_steady() -> None:
     found = simulate(config(), source=sessions(duration_s=2000.0, lead_s=300.0), warmup_s=300.0)
     assert found.is_steady
