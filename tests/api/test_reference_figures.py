@@ -81,7 +81,7 @@ def test_a_reference_figure_of_the_pool_comes_out(alice: Caller, name: str, expe
 def test_the_conclusions_of_the_pool_are_said(alice: Caller) -> None:
     findings = strict(alice.post(URL, {"kind": "kv_pool", "spec": {}}))["findings"]
     said = {row["code"]: row["message"] for row in findings}
-    assert "4.7 × as many sessions as HBM, SSD 40 × as many as DRAM" in said["lower_tiers_hold_more"]
+    assert "4.7\u00a0× as many sessions as HBM, SSD 40\u00a0× as many as DRAM" in said["lower_tiers_hold_more"]
     assert "more than ten times as quick" in said["reading_beats_computing"]
 
 

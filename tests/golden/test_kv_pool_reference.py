@@ -53,8 +53,8 @@ def test_the_reference_figure_is_exact(reference: Result, name: str) -> None:
     ("code", "said"),
     [
         ("hbm_holds_few", "3,906 sessions"),
-        ("lower_tiers_hold_more", "4.7 × as many sessions as HBM, SSD 40 × as many as DRAM"),
-        ("reading_beats_computing", "more than ten times as quick (89 × and 11 ×)"),
+        ("lower_tiers_hold_more", "4.7\u00a0× as many sessions as HBM, SSD 40\u00a0× as many as DRAM"),
+        ("reading_beats_computing", "more than ten times as quick (89\u00a0× and 11\u00a0×)"),
     ],
 )
 def test_the_conclusions_are_found(reference: Result, code: str, said: str) -> None:

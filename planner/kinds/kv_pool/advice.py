@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from planner.core.kind import Question, Variant
 from planner.core.quantities import show
@@ -14,6 +15,8 @@ from planner.kinds.kv_pool.words import money, percent
 
 __all__ = ["follow_ups", "questions", "variants"]
 
+MOVES = ("cost_usd_per_h", "hit_share", "ttft_p99_s", "ssd_life_years", "dram_fetch_s", "shareable_after_s")
+"""What a change is told by, beside the GPUs it saves."""
 _DEFAULTS = KvPoolSpec()
 _REUSE = ("source", "gap_law", "gap_s", "gap_sigma", "continue_probability", "workload")
 
@@ -97,28 +100,32 @@ def variants(spec: KvPoolSpec, result: Result) -> Sequence[Variant]:
     """Trade-offs: one change each."""
     found = [*_tiers(spec), *_policies(spec)]
     if spec.link_efficiency > 0.5:
-        found.append(Variant("Links as measured (48 %)", {"link_efficiency": 0.48}))
+        found.append(_variant("Links as measured (48 %)", {"link_efficiency": 0.48}))
     if spec.kv_bytes_per_token is not None and spec.kv_bytes_per_token >= 2:
-        found.append(Variant("KV cache of half the size", {"kv_bytes_per_token": spec.kv_bytes_per_token / 2}))
-    found.append(Variant("Twice the turns", {"turns_per_s": min(2 * spec.turns_per_s or 1.0, 1e6)}))
+        found.append(_variant("KV cache of half the size", {"kv_bytes_per_token": spec.kv_bytes_per_token / 2}))
+    found.append(_variant("Twice the turns", {"turns_per_s": min(2 * spec.turns_per_s or 1.0, 1e6)}))
     if spec.source == "sessions":
         longer = "agents" if spec.agent_share < 0.5 else "people"
         share = 0.5 if longer == "agents" else 0.0
-        found.append(Variant("Half the turns of agents" if share else "People only", {"agent_share": share}))
+        found.append(_variant("Half the turns of agents" if share else "People only", {"agent_share": share}))
     mixed = best_mix(spec, result)
     return (*found, *mixed)
+
+
+def _variant(label: str, change: Mapping[str, Any]) -> Variant:
+    return Variant(label, change, moves=MOVES)
 
 
 def _tiers(spec: KvPoolSpec) -> list[Variant]:
     found = []
     if spec.ssd_bytes_per_node > 0:
-        found.append(Variant("Without SSD", {"ssd_bytes_per_node": 0.0}))
-        found.append(Variant("A tenth of the SSD", {"ssd_bytes_per_node": spec.ssd_bytes_per_node / 10}))
+        found.append(_variant("Without SSD", {"ssd_bytes_per_node": 0.0}))
+        found.append(_variant("A tenth of the SSD", {"ssd_bytes_per_node": spec.ssd_bytes_per_node / 10}))
     if spec.dram_bytes_per_node > 0:
-        found.append(Variant("Twice the DRAM", {"dram_bytes_per_node": min(2 * spec.dram_bytes_per_node, 1e15)}))
-        found.append(Variant("Without DRAM", {"dram_bytes_per_node": 0.0}))
+        found.append(_variant("Twice the DRAM", {"dram_bytes_per_node": min(2 * spec.dram_bytes_per_node, 1e15)}))
+        found.append(_variant("Without DRAM", {"dram_bytes_per_node": 0.0}))
     if spec.ssd_bytes_per_node > 0 and spec.dram_bytes_per_node > 0:
-        found.append(Variant("No pool, HBM only", {"ssd_bytes_per_node": 0.0, "dram_bytes_per_node": 0.0}))
+        found.append(_variant("No pool, HBM only", {"ssd_bytes_per_node": 0.0, "dram_bytes_per_node": 0.0}))
     return found
 
 
@@ -129,13 +136,13 @@ def _policies(spec: KvPoolSpec) -> list[Variant]:
         "ttl": f"Dropped after {show(spec.ttl_s, 's')}",
         "value": "Eviction by value",
     }
-    found += [Variant(label, {"eviction": name}) for name, label in names.items() if name != spec.eviction]
+    found += [_variant(label, {"eviction": name}) for name, label in names.items() if name != spec.eviction]
     if spec.relation != "exclusive":
-        found.append(Variant("Each tier holds what was dropped above", {"relation": "exclusive"}))
+        found.append(_variant("Each tier holds what was dropped above", {"relation": "exclusive"}))
     if spec.placement == "pool":
-        found.append(Variant("Node-local caches, sessions wander", {"placement": "random"}))
+        found.append(_variant("Node-local caches, sessions wander", {"placement": "random"}))
     if spec.write_mode == "through":
-        found.append(Variant("Write-back", {"write_mode": "back"}))
+        found.append(_variant("Write-back", {"write_mode": "back"}))
     return found
 
 
@@ -153,7 +160,7 @@ def best_mix(spec: KvPoolSpec, result: Result) -> list[Variant]:
     }
     if all(abs(getattr(spec, name) - value) <= 0.02 * value for name, value in change.items()):
         return []
-    return [Variant("Least bill within the tiers' budget", change)]
+    return [_variant("Least bill within the tiers' budget", change)]
 
 
 def _bought(total_bytes: float, *, nodes: int) -> float:

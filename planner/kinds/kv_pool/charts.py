@@ -55,13 +55,17 @@ def _ladder(result: Result) -> Chart | None:
         title="What does each tier hold, and how fast is it read?",
         subtitle="To the right more sessions, upwards each read takes longer. Above the line computing is quicker.",
         form="scatter",
-        x=Axis("capacity, all nodes", unit="bytes", log=True, start_at_zero=False),
+        x=Axis("capacity, all nodes", unit="bytes", shown="TB", log=True, start_at_zero=False),
         y=Axis("reading a context", unit="s", log=True, start_at_zero=False),
         traces=tuple(
             Trace(name, x=[size], y=[read], order=order, marker_only=True, labels=[f"{sessions:,.0f} sessions"])
             for order, (name, size, read, sessions) in enumerate(rows)
         ),
         limits=(Limit(computing, f"computing it {show(computing, 's')}"),),
+        marks=tuple(
+            Mark(size, read, f"{name}, {show(sessions, 'sessions')}", order=order)
+            for order, (name, size, read, sessions) in enumerate(rows)
+        ),
         summary="; ".join(told) + f"; computing {show(computing, 's')}.",
         compare=True,
     )
@@ -83,7 +87,7 @@ def _miss_ratio(spec: KvPoolSpec, result: Result) -> Chart:
         title="How much is hit with more room?",
         subtitle="Hits of the reusable tokens against capacity; the dots are this design's tiers down to each.",
         form="line",
-        x=Axis("capacity", unit="bytes", log=True, start_at_zero=False),
+        x=Axis("capacity", unit="bytes", shown="TB", log=True, start_at_zero=False),
         y=Axis("hits", unit="ratio", shown="%"),
         traces=(Trace("hits", x=sizes, y=shares),),
         marks=tuple(marks),

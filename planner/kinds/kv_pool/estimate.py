@@ -14,7 +14,6 @@ from planner.kinds.kv_pool.words import counted, percent
 
 FACTS = (
     "hit_share",
-    "gpus_saved",
     "cost_usd_per_h",
     "saving_usd_per_h",
     "ttft_p99_s",
@@ -32,7 +31,7 @@ def estimate(spec: KvPoolSpec, catalog: Catalog) -> Result:
     return Result(
         metrics=figures,
         answer=Answer(
-            metric="hit_share",
+            metric="gpus_saved",
             sentence=_sentence(made),
             note=f"at {spec.turns_per_s:,g} turns/s; prefill and pool, decode not counted",
             facts=FACTS,

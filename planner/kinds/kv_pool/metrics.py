@@ -182,7 +182,7 @@ METRICS: tuple[MetricDef, ...] = (
     *_each(
         ("p50", "p90", "p99"),
         "ttft_{}_without_pool_s",
-        (_("TTFT P50 without the pool"), _("TTFT P90 without the pool"), _("TTFT P99 without the pool")),
+        (_("TTFT P50, no pool"), _("TTFT P90, no pool"), _("TTFT P99, no pool")),
         "s",
         "lower",
         SERVING,

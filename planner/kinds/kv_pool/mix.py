@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from planner.core.result import Column, Series
 from planner.formulas import cost
-from planner.formulas.endurance import DAY_S
+from planner.formulas.endurance import DAY_S, SEQUENTIAL_OPTIMISM
 from planner.kinds.kv_pool import money, serving, writes
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
 
 Array = NDArray[np.float64]
-SPENDS = np.concatenate(([0.0], np.geomspace(0.01, 1.0, 9)))
+SPENDS = np.concatenate(([0.0], np.geomspace(0.01, 1.0, 15)))
 """Shares of the budget that may be spent."""
-DRAM_SHARES = np.concatenate(([0.0], np.geomspace(0.02, 1.0, 9)))
-"""Of what is spent."""
+DRAM_SHARES = np.array([0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0])
+"""Of what is spent: none first, all last."""
 _FREE, _MOST_BYTES = 1e-18, 1e20
 """Dollars a byte and month that are none, and bytes that nobody buys."""
 PRICED_MONTHS = 48.0
@@ -34,6 +34,8 @@ class Mixes:
     """Mixes with their bills; all of one length."""
 
     spend_usd_per_month: Array
+    dram_share: Array
+    """Of the spending."""
     dram_bytes: Array
     ssd_bytes: Array
     hit_share: Array
@@ -52,21 +54,14 @@ def mixes(plan: Plan) -> Mixes:
     dram_price, ssd_price = (price * cost.HOURS_PER_MONTH for price in money.tier_prices(plan.spec))
     dram = _bought(spend * share, price=dram_price, otherwise=plan.room.stored_bytes[DRAM])
     ssd = _bought(spend * (1 - share), price=ssd_price, otherwise=plan.room.stored_bytes[SSD])
-    return _answer(plan, dram=dram, ssd=ssd, dram_price=dram_price, ssd_price=ssd_price)
+    return _answer(plan, share=share, dram=dram, ssd=ssd, dram_price=dram_price, ssd_price=ssd_price)
 
 
 def _bought(spend: Array, *, price: float, otherwise: float) -> Array:
     return np.minimum(spend / price, _MOST_BYTES) if price > _FREE else np.full_like(spend, otherwise)
 
 
-def this_mix(plan: Plan) -> Mixes:
-    """The design itself by the same reckoning."""
-    dram_price, ssd_price = (price * cost.HOURS_PER_MONTH for price in money.tier_prices(plan.spec))
-    dram, ssd = (np.array([plan.room.stored_bytes[tier]]) for tier in (DRAM, SSD))
-    return _answer(plan, dram=dram, ssd=ssd, dram_price=dram_price, ssd_price=ssd_price)
-
-
-def _answer(plan: Plan, *, dram: Array, ssd: Array, dram_price: float, ssd_price: float) -> Mixes:
+def _answer(plan: Plan, *, share: Array, dram: Array, ssd: Array, dram_price: float, ssd_price: float) -> Mixes:
     kv = plan.physics.stored_bytes_per_token
     tokens = np.stack((np.full_like(dram, plan.room.tokens[HBM]), dram / kv, ssd / kv), axis=-1)
     within = plan.hits_with(tokens)
@@ -75,7 +70,7 @@ def _answer(plan: Plan, *, dram: Array, ssd: Array, dram_price: float, ssd_price
     units_usd = needed * (1 + plan.spec.headroom) * money.unit_usd_per_h(plan.spec)
     wear = _wear(plan, within=within, ssd=ssd)
     tiers_month = dram * dram_price + ssd * ssd_price * wear
-    return Mixes(tiers_month, dram, ssd, within[:, SSD], units_usd + tiers_month / cost.HOURS_PER_MONTH)
+    return Mixes(tiers_month, share, dram, ssd, within[:, SSD], units_usd + tiers_month / cost.HOURS_PER_MONTH)
 
 
 def _units(plan: Plan, *, hits: Array) -> Array:
@@ -107,41 +102,49 @@ def _held(plan: Plan, *, hits: tuple[float, ...]) -> float:
 
 
 def _wear(plan: Plan, *, within: Array, ssd: Array) -> Array:
-    """How often drives are bought within the months their price is spread over."""
+    """How often drives are bought within the months their price is spread over, written in large extents."""
     spec = plan.spec
     per_s = writes.ssd_write_bytes_per_s(plan, within=within) * spec.write_amplification
-    can = spec.ssd_rated_years * spec.ssd_dwpd * ssd
+    can = SEQUENTIAL_OPTIMISM * spec.ssd_rated_years * spec.ssd_dwpd * ssd
     wanted = PRICED_MONTHS / 12 * per_s * DAY_S
     return np.where(wanted > can, wanted / np.maximum(can, 1.0), 1.0)
 
 
-def best_by_spend(plan: Plan) -> Mixes:
-    """Of each amount that may be spent, the mix with the least bill; a smaller one where it is no worse."""
-    found = mixes(plan)
+def best_by_spend(plan: Plan, *, found: Mixes, only: Array | None = None) -> Mixes:
+    """Of each amount that may be spent, the mix with the least bill; ``only`` tells which are looked at."""
+    bills = found.bill_usd_per_h if only is None else np.where(only, found.bill_usd_per_h, np.inf)
     limits = SPENDS * budget_usd_per_month(plan)
     rows = []
     for limit in limits:
         inside = found.spend_usd_per_month <= limit * (1 + 1e-9) + 1e-9
-        rows.append(int(np.argmin(np.where(inside, found.bill_usd_per_h, np.inf))))
+        rows.append(int(np.argmin(np.where(inside, bills, np.inf))))
     picked = np.array(rows)
     return Mixes(
         limits,
+        found.dram_share[picked],
         found.dram_bytes[picked],
         found.ssd_bytes[picked],
         found.hit_share[picked],
-        found.bill_usd_per_h[picked],
+        bills[picked],
     )
 
 
 def mix_series(plan: Plan) -> Series:
     """The best mix against what may be spent."""
-    best = best_by_spend(plan)
+    found = mixes(plan)
+    best = best_by_spend(plan, found=found)
+    alone = {
+        name: best_by_spend(plan, found=found, only=(found.dram_share == share) | (found.spend_usd_per_month <= 0))
+        for name, share in (("ssd", 0.0), ("dram", 1.0))
+    }
     columns = (
         ("spend_usd_per_month", "may be spent on tiers", "USD/month", best.spend_usd_per_month),
         ("dram_bytes", "DRAM", "bytes", best.dram_bytes),
         ("ssd_bytes", "SSD", "bytes", best.ssd_bytes),
         ("hit_share", "hits", "ratio", best.hit_share),
-        ("bill_usd_per_h", "prefill and tiers", "USD/h", best.bill_usd_per_h),
+        ("bill_usd_per_h", "best mix", "USD/h", best.bill_usd_per_h),
+        ("dram_only_usd_per_h", "DRAM only", "USD/h", alone["dram"].bill_usd_per_h),
+        ("ssd_only_usd_per_h", "SSD only", "USD/h", alone["ssd"].bill_usd_per_h),
     )
     return Series(
         "tier_mix",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.core.chart import Axis, Chart, Limit, Mark, Trace
+from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result, Series
 from planner.kinds.kv_pool.spec import KvPoolSpec
@@ -69,16 +69,20 @@ def mix(result: Result) -> Chart | None:
     best = min(range(len(bills)), key=lambda row: bills[row] or 0.0)
     dram, ssd = _numbers(series, "dram_bytes")[best], _numbers(series, "ssd_bytes")[best]
     spend, least = spends[best] or 0.0, bills[best] or 0.0
+    lines = {"bill_usd_per_h": "best mix", "dram_only_usd_per_h": "DRAM only", "ssd_only_usd_per_h": "SSD only"}
     return Chart(
         name="tier_mix",
         title="How much of which tier is worth its money?",
-        subtitle=f"Best mix for each amount; least with {show(dram, 'bytes')} of DRAM, {show(ssd, 'bytes')} of SSD.",
+        subtitle=f"The bill against what may be spent on tiers: least with {show(dram, 'bytes')} of DRAM and "
+        f"{show(ssd, 'bytes')} of SSD.",
         form="line",
         x=Axis("may be spent on tiers", unit="USD/month"),
         y=Axis("prefill and tiers", unit="USD/h"),
-        traces=(Trace("best mix", x=spends, y=bills),),
-        limits=(Limit(least, f"least {show(least, 'USD/h')}"),),
-        marks=(Mark(spend, least, f"{show(spend, 'USD/month')}"),),
+        traces=tuple(
+            Trace(label, x=spends, y=_numbers(series, name), order=order)
+            for order, (name, label) in enumerate(lines.items())
+        ),
+        marks=(Mark(spend, least, f"least {show(least, 'USD/h')}"),),
         summary=f"The bill is least, {show(least, 'USD/h')}, with {show(dram, 'bytes')} of DRAM and "
         f"{show(ssd, 'bytes')} of SSD.",
     )

@@ -16,9 +16,8 @@ from planner.kinds.kv_pool.plan import Plan, at_rates
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
 
 CURVE_POINTS = 48
-RATE_POINTS = 10
+RATE_POINTS = 12
 FLUSH_POINTS = 40
-UPGRADE_POINTS = 120
 BILL_LABELS = {
     "new": "new tokens",
     "again": "computed again",
@@ -131,7 +130,7 @@ def _policies(plan: Plan) -> Series:
 
 def _rates(plan: Plan) -> list[float]:
     now = plan.spec.turns_per_s or 10.0
-    return sorted({now, *(float(now * share) for share in np.geomspace(0.2, 2.0, RATE_POINTS))})
+    return sorted({now, *(float(now * share) for share in np.geomspace(0.06, 2.0, RATE_POINTS))})
 
 
 def _by_rate(plan: Plan) -> Series:
@@ -193,7 +192,8 @@ def _upgrade(plan: Plan) -> Series:
     at_once, in_steps = times, times
     if step is not None and warm is not None and step > 0 and plan.fleet.is_stable:
         count = min(math.ceil(1 / step - 1e-9), change.MOST_STEPS)
-        times = np.linspace(0.0, (count - 1) * apart + 1.2 * warm, UPGRADE_POINTS)
+        within = np.array([0.0, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.75, 0.999]) * apart
+        times = np.append((np.arange(count)[:, None] * apart + within).ravel(), count * apart + warm / 5)
         at_once = change.load_after(plan, hits=change.hits_after(plan, times_s=times))
         stepped = change.hits_in_steps(plan, times_s=times, step=step, apart_s=apart)
         in_steps = change.load_after(plan, hits=stepped)

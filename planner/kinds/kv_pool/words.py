@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from planner.core.quantities import show
+from planner.core.quantities import NBSP, show
 
 
 def percent(share: float) -> str:
     """Whole percents, as people say them; more digits only close to nothing and close to all."""
     if 0.99 < share < 1:
         return show(share, "ratio")
-    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
+    return f"{100 * share:.0f}{NBSP}%" if share >= 0.01 or share <= 0 else f"{100 * share:.1g}{NBSP}%"
 
 
 def counted(count: float, noun: str) -> str:
@@ -21,7 +21,7 @@ def counted(count: float, noun: str) -> str:
 
 def times(factor: float) -> str:
     """A factor as people say it: "4.7 ×", "89 ×"."""
-    return f"{factor:,.0f} ×" if factor >= 10 else f"{factor:.2g} ×"
+    return f"{factor:,.0f}{NBSP}×" if factor >= 10 else f"{factor:.2g}{NBSP}×"
 
 
 def lasting(time_s: float) -> str:
