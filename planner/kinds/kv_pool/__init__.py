@@ -9,6 +9,7 @@ from planner.kinds.kv_pool.architecture import architecture
 from planner.kinds.kv_pool.charts import charts
 from planner.kinds.kv_pool.estimate import estimate
 from planner.kinds.kv_pool.metrics import METRICS
+from planner.kinds.kv_pool.simulate import SIMULATOR
 from planner.kinds.kv_pool.spec import KvPoolSpec
 
 KIND = DesignKind(
@@ -21,5 +22,6 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    simulator=SIMULATOR,
     order=2,
 )

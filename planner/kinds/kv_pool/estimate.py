@@ -26,8 +26,12 @@ SAME = 0.02
 
 def estimate(spec: KvPoolSpec, catalog: Catalog) -> Result:
     """Work out what the tiers hit, what that saves, and what binds."""
-    made = plan(spec, catalog=catalog)
-    figures = metrics(made)
+    return answer(plan(spec, catalog=catalog))
+
+
+def answer(made: Plan) -> Result:
+    """A worked design as the surfaces take it."""
+    spec, figures = made.spec, metrics(made)
     return Result(
         metrics=figures,
         answer=Answer(

@@ -52,10 +52,11 @@ def _held(plan: Plan) -> Figures:
 
 
 def _hits(plan: Plan) -> Figures:
-    prompt, total = plan.prompt_tokens, float(plan.reach_hits[SSD])
+    prompt, seen = plan.prompt_tokens, max(plan.seen_share, 1e-12)
+    total = min(float(plan.reach_hits[SSD]) / seen, 1.0)
     yield figure("hit_share", total)
     for tier, name in enumerate(NAMES):
-        yield figure(f"{name}_hit_share", float(plan.hits[tier]))
+        yield figure(f"{name}_hit_share", float(plan.hits[tier]) / seen)
     yield figure("miss_share", max(0.0, 1 - total))
     yield figure("reusable_share", plan.reusable_share, basis="exact")
     yield figure("prefix_hit_rate", max(0.0, 1 - plan.computed_tokens_per_turn / prompt))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.core.catalog import Catalog, Gpu, Llm
-from planner.formulas import attention, memory
+from planner.formulas import attention, cache_index, memory
 from planner.formulas.fetching import Recompute, latent_copies
 from planner.formulas.parameters import parameters
 from planner.kinds.kv_pool.spec import KvPoolSpec
@@ -27,6 +27,8 @@ class Physics:
     """Of recurrent layers, at each saved point of a prefix; 0: there is none."""
     grain_tokens: float
     """A prefix is found again in multiples of this."""
+    counted_tokens: float
+    """What is reusable is given in multiples of this: of a trace in its blocks."""
     hbm_copies: float
     """Bytes in GPU memory over bytes of one copy."""
     read_copies: int
@@ -49,11 +51,16 @@ class Physics:
     @property
     def tail_tokens(self) -> float:
         """Reusable tokens lost behind the last whole block or saved state, on average."""
-        return (self.grain_tokens - 1) / 2
+        return max(
+            cache_index.lost_tail_tokens(self.grain_tokens) - cache_index.lost_tail_tokens(self.counted_tokens), 0.0
+        )
 
 
-def physics(spec: KvPoolSpec, *, catalog: Catalog) -> Physics:
-    """The figures stated, and those of the LLM and the GPU where a field is empty; raises `MissingFigure`."""
+def physics(spec: KvPoolSpec, *, catalog: Catalog, block_tokens: float = 1.0) -> Physics:
+    """The figures stated, and those of the LLM and the GPU where a field is empty; raises `MissingFigure`.
+
+    ``block_tokens`` are those in which a trace tells what is reusable.
+    """
     llm, gpu = catalog.llm(spec.llm), catalog.gpu(spec.gpu)
     own_kv, own_width, own_active = _own(llm, spec=spec)
     kv = own_kv if spec.kv_bytes_per_token is None else spec.kv_bytes_per_token
@@ -68,6 +75,7 @@ def physics(spec: KvPoolSpec, *, catalog: Catalog) -> Physics:
         kv_bytes_per_token=kv,
         state_bytes=state if spec.state_grain_tokens is not None else 0.0,
         grain_tokens=float(max(spec.block_tokens, spec.state_grain_tokens or 1)),
+        counted_tokens=block_tokens,
         hbm_copies=copies,
         read_copies=latent_copies(
             tensor_parallel=spec.prefill_gpus,

@@ -39,6 +39,17 @@ _TIMES_S: Array = 10.0 ** np.arange(-5.0, 12.0, 1 / 64)
 """At which it is known how much has come back."""
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A run that begins with empty caches: ages of the caches while it is measured, and who waits for whom."""
+
+    ages_s: Array
+    apart: bool
+    """Each turn waits for one unit, not for any."""
+    scattered_hbm: bool
+    """A turn finds its session in HBM by chance only."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """A pool and the prefill fleet in front of it. What few ask for is computed when asked."""
@@ -62,6 +73,8 @@ class Plan:
     dram: Link
     ssd: Link
     network_utilisation: float
+    seen_share: float
+    """Of what comes back, what was seen since the caches were empty; 1 unless a run starts so."""
     turns: serving.Turns
     fleet: serving.Fleet
     without_turns: serving.Turns
@@ -155,13 +168,18 @@ class Plan:
         return serving.ttft_s(self.spec, made=self.without_turns, of=self.without_fleet, probabilities=(0.5, 0.9, 0.99))
 
 
-def plan(given: KvPoolSpec, *, catalog: Catalog) -> Plan:
-    """Work out a pool: hits of each tier, links, prefill work and its fleet, with and without the pool."""
-    trace = traces.trace_of(given, catalog=catalog) if given.source == "trace" else None
+def plan(given: KvPoolSpec, *, catalog: Catalog, trace: traces.Trace | None = None, start: Start | None = None) -> Plan:
+    """Work out a pool: hits of each tier, links, prefill work and its fleet, with and without the pool.
+
+    ``trace`` replaces what comes back; ``start`` tells of a run that begins with empty caches.
+    """
+    if trace is None and given.source == "trace":
+        trace = traces.trace_of(given, catalog=catalog)
     spec = given if trace is None else traces.with_own_lengths(given, trace=trace)
-    facts = physics(spec, catalog=catalog)
+    block_tokens = 1.0 if trace is None else float(trace.blocks.tokens)
+    facts = physics(spec, catalog=catalog, block_tokens=block_tokens)
     sorts = traces.sorts(trace) if trace is not None else own_sorts(spec)
-    return _worked(given, spec, catalog=catalog, trace=trace, facts=facts, sorts=sorts)
+    return _worked(given, spec, catalog=catalog, trace=trace, facts=facts, sorts=sorts, start=start)
 
 
 def at_rates(made: Plan, *, turns_per_s: Sequence[float]) -> list[Plan]:
@@ -196,13 +214,18 @@ def _worked(
     facts: Physics,
     sorts: tuple[Sort, ...],
     keep: Array | None = None,
+    start: Start | None = None,
 ) -> Plan:
     room = capacities(spec, physics=facts)
     settled = reuse_of(spec, trace=trace)
     reuse = met(spec, settled=settled, trace=trace, most_tokens=float(room.reach_tokens[SSD]))
     keep = keep_s(spec, reuse=reuse, reach_tokens=room.reach_tokens) if keep is None else keep
     within = reach_hits(spec, reuse=reuse, reach=room.reach_tokens, keep=keep)
+    within, seen_share = _since(start, reuse=reuse, keep=keep, within=within)
     within = np.round(admitted_hits(spec, reuse=reuse, within=within), _DIGITS)
+    if start is not None and start.scattered_hbm:
+        within = within - _not_met(spec, settled=settled, room=room, hits=float(within[HBM]))
+    apart = spec.placement != "pool" if start is None else start.apart
     hits = hits_by_tier(within)
     ways = links(spec, physics=facts, reuse=reuse, hits=hits)
     made = serving.turns(spec, physics=facts, sorts=sorts, hits=tuple(hits), links=(ways["dram"], ways["ssd"]))
@@ -222,11 +245,36 @@ def _worked(
         dram=ways["dram"],
         ssd=ways["ssd"],
         network_utilisation=ways["network"].utilisation,
+        seen_share=seen_share,
         turns=made,
-        fleet=serving.fleet(spec, made=made, units=spec.prefill_units),
+        fleet=serving.fleet(spec, made=made, units=spec.prefill_units, apart=apart),
         without_turns=without,
         without_fleet=serving.fleet(spec, made=without, units=None),
     )
+
+
+def _since(start: Start | None, *, reuse: Reuse, keep: Array, within: Array) -> tuple[Array, float]:
+    """Hits of caches that were empty at the start, averaged over their ages, and what was seen since."""
+    if start is None or not len(start.ages_s):
+        return within, 1.0
+    everything = float(reuse.hit_share(math.inf))
+    ages = np.minimum(keep[None, :], start.ages_s[:, None])
+    fresh = np.asarray(reuse.hit_share(ages), dtype=float).mean(axis=0)
+    seen = float(np.mean(reuse.hit_share(start.ages_s))) / everything if everything > 0 else 1.0
+    return np.minimum(within, fresh), seen
+
+
+def _not_met(spec: KvPoolSpec, *, settled: Reuse, room: Capacities, hits: float) -> Array:
+    """HBM hits lost when turns go to whichever unit is free; they are found in SSD if that holds all."""
+    units, reach = spec.prefill_units or 1, float(room.reach_tokens[HBM])
+    met = hits / units
+    if isinstance(settled, Streams) and reach > 0:
+        spread = wandering(settled, nodes=units, capacity_tokens=reach)
+        met = min(hits, float(spread.hit_share(spread.keep_s(reach))))
+    in_dram = spec.relation == "inclusive" and room.stored_bytes[DRAM] > 0
+    in_ssd = spec.relation != "exclusive" and room.stored_bytes[SSD] > 0
+    lost = hits - met
+    return np.array([lost, 0.0 if in_dram else lost, 0.0 if in_dram or in_ssd else lost])
 
 
 def own_sorts(spec: KvPoolSpec) -> tuple[Sort, ...]:

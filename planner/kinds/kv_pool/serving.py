@@ -122,14 +122,15 @@ class Fleet:
         return self.mean_wait_s is not None
 
 
-def fleet(spec: KvPoolSpec, *, made: Turns, units: int | None) -> Fleet:
-    """The fleet that a stream needs, or the one given."""
+def fleet(spec: KvPoolSpec, *, made: Turns, units: int | None, apart: bool = False) -> Fleet:
+    """The fleet that a stream needs, or the one given; ``apart``: each turn waits for one unit, not for any."""
     needed = spec.turns_per_s * made.mean_held_s
     count = units if units is not None else sized_units(needed, headroom=spec.headroom)
     if needed <= 0:
         return Fleet(needed, count, 0.0, 0.0)
-    waiting = queueing.erlang_c(needed, servers=count)
-    wait_s = queueing.mean_wait_s(needed, servers=count, service_s=made.mean_held_s, service_scv=made.held_scv)
+    offered, servers = (needed / count, 1) if apart else (needed, count)
+    waiting = queueing.erlang_c(offered, servers=servers)
+    wait_s = queueing.mean_wait_s(offered, servers=servers, service_s=made.mean_held_s, service_scv=made.held_scv)
     return Fleet(needed, count, waiting, wait_s)
 
 

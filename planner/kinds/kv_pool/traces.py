@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +61,30 @@ def read(workload: Workload) -> Trace:
 def trace_of(spec: KvPoolSpec, *, catalog: Catalog) -> Trace:
     """The trace that a spec names."""
     return read(catalog.workload(spec.workload or ""))
+
+
+def own_rate(trace: Trace) -> float:
+    """Requests a second of the trace as it was recorded; 0 for one that lasts no time."""
+    arrivals = trace.workload.arrival_s
+    span_s = float(arrivals[-1] - arrivals[0]) if len(arrivals) else 0.0
+    return (len(arrivals) - 1) / span_s if span_s > 0 else 0.0
+
+
+@lru_cache(maxsize=8)
+def first_requests(workload: Workload, *, count: int) -> Workload:
+    """The beginning of a trace."""
+    blocks = workload.blocks
+    if blocks is not None:
+        blocks = Blocks(blocks.ids[: int(blocks.offsets[count])], blocks.offsets[: count + 1], blocks.tokens)
+    cached = workload.cached_tokens
+    return replace(
+        workload,
+        arrival_s=workload.arrival_s[:count],
+        input_tokens=workload.input_tokens[:count],
+        output_tokens=workload.output_tokens[:count],
+        cached_tokens=None if cached is None else cached[:count],
+        blocks=blocks,
+    )
 
 
 def with_own_lengths(spec: KvPoolSpec, *, trace: Trace) -> KvPoolSpec:
