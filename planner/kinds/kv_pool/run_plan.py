@@ -18,6 +18,7 @@ from planner.kinds.kv_pool.writes import stored_tokens_per_s
 AGES = 24
 """Moments of the measuring window at which the hits of young caches are taken."""
 MOST_UNITS = 4096
+_MOST_PAUSES = 0.63
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +79,21 @@ def _horizon_s(request: SimulationRequest, *, trace: traces.Trace | None, turns_
 
 
 def _warmup_s(made: Plan, *, chosen: Options, horizon_s: float, trace: traces.Trace | None) -> float:
-    """As asked for; a trace is measured from its first request, sessions from when the cold start is over."""
+    """As asked for; a trace is measured from its first request, sessions from when the cold start is over.
+
+    That is when caches that fill in the first half have filled twice, three pauses have passed, and the prefill fleet
+    has worked off what empty caches left; at most half of the run.
+    """
     if chosen.warmup_s is not None:
         if chosen.warmup_s >= horizon_s > 0:
             raise ValueError(f"options.warmup_s: {chosen.warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
         return chosen.warmup_s
     if trace is not None or horizon_s <= 0:
         return 0.0
-    from sims.systems.kv_pool import warm_up_s
-
     per_s = max(stored_tokens_per_s(made), 1e-9)
-    fill_s = [float(made.room.tokens[tier]) / per_s for tier in (HBM, DRAM, SSD)]
-    usual_s = warm_up_s(horizon_s=horizon_s, fill_s=fill_s, stay_s=made.tail_s(0.63))
-    return min(max(usual_s, 1.1 * cold_start_s(made)), horizon_s / 2)
+    filled_s = [2 * float(made.room.tokens[tier]) / per_s for tier in (HBM, DRAM, SSD)]
+    settled_s = [one for one in filled_s if one <= horizon_s / 2] + [3 * made.tail_s(_MOST_PAUSES)]
+    return min(max(*settled_s, 1.1 * cold_start_s(made)), horizon_s / 2)
 
 
 def cold_start_s(made: Plan) -> float:
