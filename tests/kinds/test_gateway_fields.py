@@ -46,7 +46,7 @@ SETTINGS: dict[str, list[Any]] = {
     "prefix_tokens": [512.0, 1024.0],
     "turns": [2.0, 9.0],
     "gap_s": [5.0, 300.0],
-    "gap_sigma": [0.3, 2.0],
+    "gap_sigma": [0.3, 2.0, None],
     "instances": [150, 400],
     "kv_tokens_per_instance": [200_000, 9_000_000],
     "prefill_tokens_per_s": [60_000.0, 300_000.0],

@@ -24,7 +24,7 @@ WAYS: dict[str, tuple[dict[str, Any], str | None]] = {
     "hot_prefixes": ({}, None),
     "affinity_pays": ({}, None),
     "policies_tie": (
-        {"peak_rps": 2000.0, "input_tokens": 256.0, "prefix_tokens": 128.0, "output_tokens": 2000.0},
+        {"peak_rps": 2000.0, "input_tokens": 256.0, "prefix_tokens": 128.0, "output_tokens": 3000.0},
         None,
     ),
     "policy_leaves_capacity": ({"policy": "random"}, None),

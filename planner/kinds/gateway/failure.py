@@ -167,7 +167,7 @@ def _surge(spec: GatewaySpec, *, policies: Policies) -> dict[str, float]:
     if left <= 0 or reuse.rps <= 0:
         return {"surge_tokens": 0.0, "rho_after": 0.0, "rho_after_warm": 0.0, "warm_s": 0.0}
     kept_s = chosen.hits.retention_s
-    history = share * reuse.rps * reuse.follow_share * reuse.private_tokens
+    history = share * reuse.rps * reuse.follow_share * reuse.context_tokens
     if chosen.name in SPREADING:
         history *= chosen.hits.history
     again = float(flush.extra_prefill_tokens(history, gaps=reuse.gaps, kept_s=kept_s))

@@ -98,7 +98,10 @@ class Inputs(Spec):
         unit="turns",
         ge=1,
         le=1000,
-        help=_("Geometric. Each turn repeats the prompt before it and adds its share of the rest of the prompt."),
+        help=_(
+            "Geometric. Each turn repeats the prompt and the answer before it and adds an equal share of the prompt "
+            "beyond the prefix."
+        ),
     )
     gap_s: float = quantity(
         20.0,
@@ -109,7 +112,16 @@ class Inputs(Spec):
         le=1e6,
         help=_("From one request of a session to its next; 10 s is usual of agents, minutes of people."),
     )
-    gap_sigma: float = quantity(1.0, label=_("Spread of the gap"), group=REUSE, unit="σ of log", ge=0.01, le=3)
+    gap_sigma: float | None = quantity(
+        None,
+        label=_("Spread of the gap"),
+        group=REUSE,
+        unit="σ of log",
+        ge=0.01,
+        le=3,
+        empty=_("exponential"),
+        help=_("Given, gaps are log-normal: 1 to 1.5 is usual of people."),
+    )
 
     instances: int = quantity(200, label=_("Instances"), group=INSTANCES, unit="instances", ge=1, le=100_000)
     kv_tokens_per_instance: int = quantity(

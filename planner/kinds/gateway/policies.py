@@ -177,7 +177,7 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
 def _moved(reuse: Reuse, delivered: Hits) -> float:
     """Tokens that a turn with a history computes again when it leaves the instance that holds it."""
     elsewhere = hits(reuse, placement="spread").prefix
-    return reuse.private_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
+    return reuse.context_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
 
 
 def _bound(spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, service: Service) -> Bound:
@@ -192,7 +192,7 @@ def _reached(spec: GatewaySpec, reuse: Reuse, found: Hits, *, routers: int) -> H
     if spec.index_place != "approximate" or routers <= 1 or reuse.rps <= 0:
         return found
     history = found.history / routers
-    tokens = found.prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.private_tokens
+    tokens = found.prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.context_tokens
     return replace(found, history=history, share=tokens / reuse.prompt_tokens)
 
 

@@ -22,7 +22,7 @@ from planner.formulas.caching import (
     characteristic_time_s,
     hit_share,
 )
-from planner.formulas.gaps import LogNormal
+from planner.formulas.gaps import Exponential, GapLaw, LogNormal
 from planner.formulas.placement import scattered_sessions
 from planner.formulas.popularity import Popularity, SharedPrefixes, zipf
 from planner.kinds.gateway.spec import GatewaySpec
@@ -46,7 +46,7 @@ class Reuse:
     exponent: float
     turns: float
     gap_s: float
-    gap_sigma: float
+    gap_sigma: float | None
 
     @property
     def follow_share(self) -> float:
@@ -59,22 +59,41 @@ class Reuse:
         return self.prompt_tokens - self.prefix_tokens
 
     @property
-    def new_tokens(self) -> float:
-        """What each turn adds."""
+    def growth_tokens(self) -> float:
+        """What each turn adds to the prompt, the answer before it included."""
         return self.private_tokens / self.turns
+
+    @property
+    def returned_tokens(self) -> float:
+        """Of an answer, what the next prompt repeats: all of it if the growth has room for it."""
+        return min(self.output_tokens, self.growth_tokens) if self.turns > 1 else 0.0
+
+    @property
+    def context_tokens(self) -> float:
+        """Mean of what a turn leaves for the next one beside the prefix: its prompt and its answer."""
+        return self.private_tokens + self.returned_tokens
+
+    @property
+    def passing_tokens(self) -> float:
+        """Of an answer, what stays in the cache until it ages out, and is never asked for."""
+        return self.output_tokens - self.returned_tokens
 
     @property
     def reusable_share(self) -> float:
         """Share of the prompt tokens that were sent before."""
-        return (self.prefix_tokens + self.follow_share * self.private_tokens) / self.prompt_tokens
+        return (self.prefix_tokens + self.follow_share * self.context_tokens) / self.prompt_tokens
 
     @property
     def popularity(self) -> Popularity:
         return zipf(max(self.groups, 1), exponent=self.exponent)
 
     @property
-    def gaps(self) -> LogNormal:
-        return LogNormal.of_mean(self.gap_s, sigma=self.gap_sigma)
+    def gaps(self) -> GapLaw:
+        return self.gaps_of_mean(self.gap_s)
+
+    def gaps_of_mean(self, mean_s: float) -> GapLaw:
+        """The law of the gaps with another mean."""
+        return Exponential(mean_s) if self.gap_sigma is None else LogNormal.of_mean(mean_s, sigma=self.gap_sigma)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +137,7 @@ def hits(reuse: Reuse, *, placement: Placement, cap: float = math.inf) -> Hits:
 
 
 def _found(reuse: Reuse, *, prefix: float, history: float, retention_s: float) -> Hits:
-    tokens = prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.private_tokens
+    tokens = prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.context_tokens
     return Hits(prefix, history, tokens / reuse.prompt_tokens, retention_s)
 
 
@@ -132,7 +151,7 @@ def _copied(popularity: Popularity, *, instances: int, cap: float) -> Popularity
 
 def _private(reuse: Reuse, *, rps: float) -> Sessions:
     return Sessions.geometric(
-        reuse.gaps, turns_per_s=rps, follow_share=reuse.follow_share, context_tokens=reuse.private_tokens
+        reuse.gaps, turns_per_s=rps, follow_share=reuse.follow_share, context_tokens=reuse.context_tokens
     )
 
 
@@ -146,7 +165,7 @@ def _pooled(reuse: Reuse, *, cap: float, torn: bool) -> Hits:
     """N caches act as one N times as large; under a hash sessions of copied prefixes wander between the copies."""
     popularity, capacity = reuse.popularity, reuse.cache_tokens * reuse.instances
     prefixes = _prefixes(reuse, rps=reuse.rps, popularity=_copied(popularity, instances=reuse.instances, cap=cap))
-    others: list[CachedLoad] = [prefixes, OneShots(reuse.rps * reuse.output_tokens)]
+    others: list[CachedLoad] = [prefixes, OneShots(reuse.rps * reuse.passing_tokens)]
     wandering, places = (0.0, 1.0) if not torn or not reuse.groups else _wandering(reuse, cap=cap)
     settled = _private(reuse, rps=reuse.rps * (1 - wandering))
     restless = _private(reuse, rps=reuse.rps * wandering)
@@ -174,7 +193,7 @@ def _by_session(reuse: Reuse) -> Hits:
     """Each instance has its part of the sessions, and copies of all the prefixes they start with."""
     rps = reuse.rps / reuse.instances
     own, prefixes = _private(reuse, rps=rps), _prefixes(reuse, rps=rps, popularity=reuse.popularity)
-    loads: list[CachedLoad] = [own, prefixes, OneShots(rps * reuse.output_tokens)]
+    loads: list[CachedLoad] = [own, prefixes, OneShots(rps * reuse.passing_tokens)]
     retention_s = characteristic_time_s(loads, capacity_tokens=reuse.cache_tokens)
     return _found(
         reuse,
@@ -190,7 +209,7 @@ def _spread(reuse: Reuse) -> Hits:
     everywhere = Popularity(popularity.shares / instances, popularity.items * instances)
     prefixes = _visits(reuse, popularity=everywhere)
     capacity = reuse.cache_tokens * instances
-    others: list[CachedLoad] = [OneShots(reuse.rps * reuse.output_tokens)]
+    others: list[CachedLoad] = [OneShots(reuse.rps * reuse.passing_tokens)]
     if reuse.prefix_tokens > 0:
         others.append(prefixes)
     own = _private(reuse, rps=reuse.rps)
@@ -221,7 +240,7 @@ def _visits(reuse: Reuse, *, popularity: Popularity) -> SharedPrefixes:
         reuse.prefix_tokens,
         sessions_per_s=reuse.rps / turns,
         mean_turns=turns,
-        gaps=LogNormal.of_mean(reuse.gap_s / elsewhere, sigma=reuse.gap_sigma),
+        gaps=reuse.gaps_of_mean(reuse.gap_s / elsewhere),
     )
 
 

@@ -74,16 +74,17 @@ def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.floa
     """Equally likely numbers of computed tokens with the mean that the hits leave.
 
     A turn computes its new tokens, its prefix if that is missed and its history if that is; prefix and history are
-    missed independently, histories are exponential.
+    missed independently, histories are exponential. A first turn has only new tokens.
     """
     lengths = -np.log1p(-(np.arange(_LENGTHS) + 0.5) / _LENGTHS)
-    lengths *= reuse.private_tokens / lengths.mean()
+    lengths *= reuse.context_tokens / lengths.mean()
     follow = reuse.follow_share
     cases: list[tuple[float, float]] = []
     for miss, chance in ((0.0, prefix), (reuse.prefix_tokens, 1 - prefix)):
-        cases.append((chance * (1 - follow + follow * history), miss + reuse.new_tokens))
+        later = miss + reuse.growth_tokens - reuse.returned_tokens
+        cases += [(chance * (1 - follow), miss + reuse.growth_tokens), (chance * follow * history, later)]
         each = chance * follow * (1 - history) / _LENGTHS
-        cases += [(each, miss + reuse.new_tokens + float(length)) for length in lengths]
+        cases += [(each, later + float(length)) for length in lengths]
     ordered = sorted(cases, key=lambda case: case[1])
     edges = np.cumsum([weight for weight, _ in ordered])
     places = np.searchsorted(edges, (np.arange(POINTS) + 0.5) / POINTS * edges[-1])
