@@ -69,13 +69,13 @@ def talk(chunk, seats, drawn, traffic):  # type: ignore[no-untyped-def]
             arrival.stem = seat.group
             arrival.tokens = seat.tokens + (lot.first if arrival.fresh == 1 else lot.message)
             arrival.tokens = min(terms.most_tokens, arrival.tokens)
-            seat.tokens = arrival.tokens + lot.answer
+            seat.tokens = arrival.tokens + int(terms.answers_back * lot.answer)
             seat.over = lot.over
         arrival.blocks = arrival.tokens // terms.block_tokens
-        arrival.kept = (arrival.tokens + arrival.output) // terms.block_tokens
+        arrival.kept = (arrival.tokens + int(terms.answers_back * arrival.output)) // terms.block_tokens
 
 
-TRAFFIC = np.dtype([("group_tokens", "i8"), ("most_tokens", "i8"), ("block_tokens", "i8")])
+TRAFFIC = np.dtype([("group_tokens", "i8"), ("most_tokens", "i8"), ("block_tokens", "i8"), ("answers_back", "f8")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,8 @@ class Conversations:
     """Mean tokens of each later message."""
     output_tokens: float = 300.0
     """Mean tokens of an answer."""
+    answers_back: float = 1.0
+    """Share of an answer that the next prompt repeats, and that is cached for it: a reasoning LLM's thoughts are not."""
     input_sigma: float = 0.5
     output_sigma: float = 0.5
     most_tokens: int = 32_768
@@ -158,6 +160,7 @@ class Conversations:
         usable = self.groups > 0 and self.prefix_blocks(block_tokens) > 0
         prefix = self.prefix_blocks(block_tokens) * block_tokens if usable else 0
         terms[0].group_tokens, terms[0].most_tokens, terms[0].block_tokens = prefix, self.most_tokens, block_tokens
+        terms[0].answers_back = self.answers_back
         draw = _Draws(self, seed=seed, grouped=usable)
         seats = draw.seats(prefix)
         gaps = stream(seed, name="arrivals")
@@ -207,8 +210,9 @@ class _Draws:
         seats.group = self._groups(self._ages, len(seats))
         goes_on = 1.0 - 1.0 / max(1.0, source.turns)
         turns = self._ages.geometric(1.0 - goes_on, len(seats)) if goes_on > 0 else np.ones(len(seats), np.int64)
-        later = np.maximum(0, turns - 2) * (source.message_tokens + source.output_tokens)
-        grown: NDArray[np.float64] = source.first_tokens + source.output_tokens + later
+        back = source.answers_back * source.output_tokens
+        later = np.maximum(0, turns - 2) * (source.message_tokens + back)
+        grown: NDArray[np.float64] = source.first_tokens + back + later
         seats.tokens = np.where(seats.group >= 0, prefix, 0) + grown.astype(np.int64)
         seats.over = ((turns == 1) | (seats.tokens >= source.most_tokens)).astype(np.int64)
         return seats

@@ -9,6 +9,7 @@ from planner.kinds.gateway.architecture import architecture
 from planner.kinds.gateway.charts import charts
 from planner.kinds.gateway.estimate import estimate
 from planner.kinds.gateway.metrics import METRICS
+from planner.kinds.gateway.simulate import SIMULATOR
 from planner.kinds.gateway.spec import GatewaySpec
 
 KIND = DesignKind(
@@ -21,5 +22,6 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    simulator=SIMULATOR,
     order=3,
 )

@@ -73,7 +73,7 @@ def failure_of(spec: GatewaySpec, *, load: Load, policies: Policies, routers: in
         timeout_s=spec.probe_timeout_s if hangs else 0.0,
     )
     errors = _by_errors(spec, load=load, routers=routers, timeout_s=spec.request_timeout_s if hangs else 0.0)
-    noticed = _noticed(spec, probes=probes, errors=errors)
+    noticed = _noticed(spec, probes=probes, errors=errors, attraction=attraction(spec))
     chosen = policies.chosen
     scv = lengths.squared_variation(spec.output_sigma)
     age = midstream.age_when_cut(spec.output_tokens, scv=scv)
@@ -112,8 +112,22 @@ def _by_errors(spec: GatewaySpec, *, load: Load, routers: int, timeout_s: float)
     return detection.passive_private(load.instance_rps, failures=failures, routers=routers, timeout_s=timeout_s)
 
 
-def _noticed(spec: GatewaySpec, *, probes: detection.Detection, errors: detection.Detection | None) -> Noticed:
+def attraction(spec: GatewaySpec) -> float:
+    """Requests that a dead instance gets over its share: one that refuses at once looks idle to who counts.
+
+    With the fewest of all it gets every request, among two drawn it gets each draw it is in.
+    """
+    if spec.failure_mode == "hangs":
+        return 1.0
+    sought = {"least_requests": float(spec.instances), "power_of_two": 2.0}
+    return min(sought.get(spec.policy, 1.0), float(spec.instances))
+
+
+def _noticed(
+    spec: GatewaySpec, *, probes: detection.Detection, errors: detection.Detection | None, attraction: float
+) -> Noticed:
     """By the quicker of the two where both are used."""
+    probes = probes._replace(mean_lost=attraction * probes.mean_lost, worst_lost=attraction * probes.worst_lost)
     if spec.detection == "active":
         return Noticed(*probes)
     if spec.detection == "passive":
@@ -167,7 +181,7 @@ def _surge(spec: GatewaySpec, *, policies: Policies) -> dict[str, float]:
     if left <= 0 or reuse.rps <= 0:
         return {"surge_tokens": 0.0, "rho_after": 0.0, "rho_after_warm": 0.0, "warm_s": 0.0}
     kept_s = chosen.hits.retention_s
-    history = share * reuse.rps * reuse.follow_share * reuse.context_tokens
+    history = share * reuse.rps * reuse.follow_share * reuse.found_tokens
     if chosen.name in SPREADING:
         history *= chosen.hits.history
     again = float(flush.extra_prefill_tokens(history, gaps=reuse.gaps, kept_s=kept_s))

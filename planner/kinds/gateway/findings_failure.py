@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from planner.core.quantities import show
 from planner.core.result import Finding
 from planner.formulas import detection
+from planner.kinds.gateway.failure import attraction
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.words import counted, few, percent, those_left
 
@@ -22,6 +23,7 @@ BIG_STORM = 3.0
 def failure_findings(plan: Plan) -> Iterator[Finding]:
     """From detection to the cold cache."""
     yield from _detection(plan)
+    yield from _looks_idle(plan)
     yield from _private(plan)
     yield from _hung(plan)
     yield from _cut(plan)
@@ -66,6 +68,27 @@ def _detection(plan: Plan) -> Iterator[Finding]:
         )
         return
     yield Finding(code="detection", severity="info", message=both + told, metric="requests_lost_before_ejection")
+
+
+def _looks_idle(plan: Plan) -> Iterator[Finding]:
+    """A dead instance that refuses has no open requests."""
+    spec, found = plan.spec, plan.failure
+    drawn = attraction(spec)
+    if drawn <= 1 or spec.detection != "active" or found.noticed.mean_lost is None:
+        return
+    share = "every request" if drawn >= spec.instances else f"{drawn:g} times its share"
+    yield Finding(
+        code="dead_looks_idle",
+        severity="error" if drawn >= spec.instances else "warning",
+        message=f"An instance that refuses has no open requests, so {plan.policies.chosen.words} sends it {share} "
+        "until "
+        f"probes eject it: {show(found.noticed.mean_lost, 'requests')} on average, "
+        f"{show(found.probes.mean_lost, 'requests')} "
+        "with a policy that does not count.",
+        metric="requests_lost",
+        suggestion="Mark it at the first error.",
+        change={"detection": "both"},
+    )
 
 
 def _private(plan: Plan) -> Iterator[Finding]:

@@ -66,6 +66,8 @@ def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
         yield from ((name, "nothing is encrypted") for name in (*_OF_HANDSHAKES, "encrypted_bytes_per_core_s"))
     if not plan.policies.reuse.groups:
         yield from ((name, "no prefix is shared") for name in _OF_PREFIXES)
+    elif spec.hash_key == "session":
+        yield "load_bound", "sessions fall evenly by themselves"
     if spec.instances == 1:
         yield from ((name, "there is one instance to choose") for name in _OF_MANY)
     if spec.overload_factor <= 1:

@@ -219,12 +219,12 @@ class Inputs(Spec):
     )
     load_bound: float = quantity(
         1.25,
-        label=_("Bound on the load of one"),
+        label=_("Bound of the hash"),
         group=ROUTING,
         unit="× mean",
         ge=1.01,
         le=100,
-        help=_("The hash and the cost pass on what would load an instance more than this."),
+        help=_("The hash passes on what would give an instance more open requests than this."),
     )
     hot_prefix_cap: float | None = quantity(
         1.25,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.formulas import affinity, prefix_index, queueing
+from planner.formulas import affinity, hashing, prefix_index, queueing
 from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
 from planner.kinds.gateway.service import Service, request_s, service_of
@@ -125,8 +125,8 @@ def policies_of(spec: GatewaySpec, *, routers: int, gateway_s: float) -> Policie
 
 
 def cap_of(spec: GatewaySpec) -> float:
-    """The tightest of the limits that the cost-based policy keeps."""
-    return min(spec.load_bound, math.inf if spec.hot_prefix_cap is None else spec.hot_prefix_cap)
+    """What one prefix puts on an instance under the cost-based policy, which copies hot ones by itself."""
+    return min(hashing.CAP, math.inf if spec.hot_prefix_cap is None else spec.hot_prefix_cap)
 
 
 def _placement(spec: GatewaySpec, name: str) -> tuple[Placement, float]:
@@ -177,7 +177,7 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
 def _moved(reuse: Reuse, delivered: Hits) -> float:
     """Tokens that a turn with a history computes again when it leaves the instance that holds it."""
     elsewhere = hits(reuse, placement="spread").prefix
-    return reuse.context_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
+    return reuse.found_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
 
 
 def _bound(spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, service: Service) -> Bound:
@@ -192,8 +192,7 @@ def _reached(spec: GatewaySpec, reuse: Reuse, found: Hits, *, routers: int) -> H
     if spec.index_place != "approximate" or routers <= 1 or reuse.rps <= 0:
         return found
     history = found.history / routers
-    tokens = found.prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.context_tokens
-    return replace(found, history=history, share=tokens / reuse.prompt_tokens)
+    return replace(found, history=history, share=reuse.share(prefix=found.prefix, history=history))
 
 
 def _delivered(spec: GatewaySpec, reached: Hits, *, name: str) -> Hits:

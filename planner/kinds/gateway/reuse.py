@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
-
 from planner.formulas import hashing
 from planner.formulas.caching import (
     CachedLoad,
@@ -25,6 +23,7 @@ from planner.formulas.caching import (
 from planner.formulas.gaps import Exponential, GapLaw, LogNormal
 from planner.formulas.placement import scattered_sessions
 from planner.formulas.popularity import Popularity, SharedPrefixes, zipf
+from planner.kinds.gateway.ring import passed_on
 from planner.kinds.gateway.spec import GatewaySpec
 
 Placement = Literal["pooled", "copied", "hashed", "by_session", "spread"]
@@ -47,6 +46,7 @@ class Reuse:
     turns: float
     gap_s: float
     gap_sigma: float | None
+    block_tokens: int
 
     @property
     def follow_share(self) -> float:
@@ -74,6 +74,11 @@ class Reuse:
         return self.private_tokens + self.returned_tokens
 
     @property
+    def found_tokens(self) -> float:
+        """Of a history in the cache, what a turn is spared: the last block of a context is seldom full."""
+        return max(self.context_tokens - (self.block_tokens - 1) / 2, 0.0)
+
+    @property
     def passing_tokens(self) -> float:
         """Of an answer, what stays in the cache until it ages out, and is never asked for."""
         return self.output_tokens - self.returned_tokens
@@ -82,6 +87,11 @@ class Reuse:
     def reusable_share(self) -> float:
         """Share of the prompt tokens that were sent before."""
         return (self.prefix_tokens + self.follow_share * self.context_tokens) / self.prompt_tokens
+
+    def share(self, *, prefix: float, history: float) -> float:
+        """Share of all prompt tokens that is hit, from those of the prefixes and of the histories."""
+        tokens = prefix * self.prefix_tokens + history * self.follow_share * self.found_tokens
+        return tokens / self.prompt_tokens
 
     @property
     def popularity(self) -> Popularity:
@@ -115,12 +125,14 @@ def reuse_of(spec: GatewaySpec) -> Reuse:
         cache_tokens=float(spec.kv_tokens_per_instance),
         prompt_tokens=spec.input_tokens,
         output_tokens=spec.output_tokens,
-        prefix_tokens=spec.prefix_tokens if spec.prefix_groups else 0.0,
+        # Only full blocks of a prefix are shared.
+        prefix_tokens=spec.prefix_tokens // spec.block_tokens * spec.block_tokens if spec.prefix_groups else 0.0,
         groups=spec.prefix_groups,
         exponent=spec.prefix_exponent,
         turns=spec.turns,
         gap_s=spec.gap_s,
         gap_sigma=spec.gap_sigma,
+        block_tokens=spec.block_tokens,
     )
 
 
@@ -137,8 +149,7 @@ def hits(reuse: Reuse, *, placement: Placement, cap: float = math.inf) -> Hits:
 
 
 def _found(reuse: Reuse, *, prefix: float, history: float, retention_s: float) -> Hits:
-    tokens = prefix * reuse.prefix_tokens + history * reuse.follow_share * reuse.context_tokens
-    return Hits(prefix, history, tokens / reuse.prompt_tokens, retention_s)
+    return Hits(prefix, history, reuse.share(prefix=prefix, history=history), retention_s)
 
 
 def _copied(popularity: Popularity, *, instances: int, cap: float) -> Popularity:
@@ -181,12 +192,9 @@ def _pooled(reuse: Reuse, *, cap: float, torn: bool) -> Hits:
 
 
 def _wandering(reuse: Reuse, *, cap: float) -> tuple[float, float]:
-    """Share of the sessions whose prefix has several places, and how many it has (harmonic mean)."""
-    popularity = reuse.popularity
-    copies = hashing.copies(popularity.shares, instances=reuse.instances, cap=cap)
-    weights = np.where(copies > 1, popularity.shares * popularity.items, 0.0)
-    share = float(weights.sum())
-    return (share, share / float((weights / copies).sum())) if share > 0 else (0.0, 1.0)
+    """Share of the sessions whose instance is over its bound, and on how many places their turns fall."""
+    wandering, together = passed_on(reuse.groups, reuse.exponent, instances=reuse.instances, bound=cap)
+    return (wandering, wandering / together) if wandering > 0 else (0.0, 1.0)
 
 
 def _by_session(reuse: Reuse) -> Hits:

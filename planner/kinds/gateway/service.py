@@ -77,11 +77,11 @@ def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.floa
     missed independently, histories are exponential. A first turn has only new tokens.
     """
     lengths = -np.log1p(-(np.arange(_LENGTHS) + 0.5) / _LENGTHS)
-    lengths *= reuse.context_tokens / lengths.mean()
+    lengths *= reuse.found_tokens / lengths.mean()
     follow = reuse.follow_share
     cases: list[tuple[float, float]] = []
     for miss, chance in ((0.0, prefix), (reuse.prefix_tokens, 1 - prefix)):
-        later = miss + reuse.growth_tokens - reuse.returned_tokens
+        later = miss + reuse.growth_tokens - reuse.returned_tokens + reuse.context_tokens - reuse.found_tokens
         cases += [(chance * (1 - follow), miss + reuse.growth_tokens), (chance * follow * history, later)]
         each = chance * follow * (1 - history) / _LENGTHS
         cases += [(each, later + float(length)) for length in lengths]

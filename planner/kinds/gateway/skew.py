@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.formulas import hashing
+from planner.kinds.gateway import ring
 from planner.kinds.gateway.policies import cap_of
 from planner.kinds.gateway.reuse import Reuse
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.waits import SPREADING
 
-DRAW = 20_260
-"""Seed of the draw: the picture of a design is always the same."""
-MOST_PREFIXES = 20_000
 MOST_INSTANCES = 20_000
 
 
@@ -33,24 +31,29 @@ def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
     if name == "bounded_hash":
         placed = _passed_on(placed, bound=spec.load_bound)
     if name == "cost_based":
-        placed = _levelled(placed, bound=spec.load_bound)
+        placed = _levelled(placed, bound=max(cap, 1.0))
     return np.sort(placed)[::-1]
 
 
 def _placed(reuse: Reuse, *, instances: int, cap: float) -> NDArray[np.float64]:
-    """Each prefix, or each copy of it, on an instance drawn at random."""
-    ranks = np.arange(1.0, min(reuse.groups, MOST_PREFIXES) + 1)
+    """Each prefix on an instance drawn at random; with a cap copies of the hot ones, each where least is."""
+    if math.isinf(cap):
+        return ring.placed(reuse.groups, reuse.exponent, instances=instances)
+    ranks = np.arange(1.0, min(reuse.groups, ring.MOST_PREFIXES) + 1)
     weights = ranks**-reuse.exponent
     shares = weights / weights.sum()
-    if not math.isinf(cap):
-        copies = hashing.copies(shares, instances=instances, cap=cap)
-        return _drawn(np.repeat(shares / copies, copies.astype(np.int64)), instances=instances)
-    return _drawn(shares, instances=instances)
+    copies = hashing.copies(shares, instances=instances, cap=cap)
+    parts = np.repeat(shares / copies, copies.astype(np.int64)) * instances
+    return _where_least_is(parts, instances=instances)
 
 
-def _drawn(shares: NDArray[np.float64], *, instances: int) -> NDArray[np.float64]:
-    at = np.random.default_rng(DRAW).integers(0, instances, len(shares))
-    return np.asarray(np.bincount(at, weights=shares * instances, minlength=instances), dtype=np.float64)
+def _where_least_is(parts: NDArray[np.float64], *, instances: int) -> NDArray[np.float64]:
+    """Largest first, a round of all instances at a time: the largest of a round to the emptiest."""
+    loads = np.zeros(instances)
+    for begin in range(0, len(parts), instances):
+        some = np.sort(parts[begin : begin + instances])[::-1]
+        loads[np.argsort(loads)[: len(some)]] += some
+    return loads
 
 
 def _passed_on(placed: NDArray[np.float64], *, bound: float) -> NDArray[np.float64]:

@@ -45,8 +45,13 @@ def uneven(spec: GatewaySpec, reuse: Reuse, *, name: str, cap: float) -> Uneven:
     if name == "bounded_hash" and spec.hash_key == "session":
         return EVEN
     placed = _placed(reuse.groups, reuse.exponent, instances=reuse.instances, cap=cap)
+    if name == "prefix_aware" and not math.isinf(cap):
+        # Ties go to the emptier: between the largest part and the mean with one part on top, which bounds lists.
+        peak = min(placed.peak, math.sqrt(max(cap, 1.0) * (1.0 + cap)))
+        return Uneven(max(peak, 1.0), min(placed.squared_cv, max(peak - 1.0, 0.0) / 2))
     if name in ("bounded_hash", "cost_based"):
-        peak = min(placed.peak, spec.load_bound)
+        limit = spec.load_bound if name == "bounded_hash" else max(cap, 1.0)
+        peak = min(placed.peak, limit)
         return Uneven(peak, min(placed.squared_cv, peak - 1))
     return placed
 

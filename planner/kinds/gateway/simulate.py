@@ -1,0 +1,130 @@
+"""The simulation of this kind: the policies in turn on the same requests, the one of the design in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from planner.core.catalog import Catalog
+from planner.core.result import Result
+from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
+from planner.kinds.gateway import simulated
+from planner.kinds.gateway.expected import expected
+from planner.kinds.gateway.plan import plan
+from planner.kinds.gateway.simulated_system import canary_for, config_for, failures_for, source_for
+from planner.kinds.gateway.simulation_charts import charts
+from planner.kinds.gateway.simulation_options import (
+    DEFAULT_DURATION_S,
+    MAX_REQUESTS,
+    OPTIONS,
+    Options,
+    check,
+    options,
+)
+from planner.kinds.gateway.spec import GatewaySpec
+
+if TYPE_CHECKING:
+    from sims.systems.gateway import Outcome
+
+BUDGET_S = 3600.0
+WARM_UP_SHARE = 0.5
+SAMPLES, SIDE_SAMPLES = 240, 60
+"""Moments of the time line: of the policy of the design, and of those beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The hooks of one of several runs: its fraction is a part of the whole."""
+
+    hooks: Hooks
+    place: int
+    of: int
+
+    def progress(
+        self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
+    ) -> None:
+        whole = (self.place + min(fraction, 1.0)) / self.of
+        self.hooks.progress(whole, simulated_s=simulated_s, events=events, partial=partial)
+
+    def cancelled(self) -> bool:
+        return self.hooks.cancelled()
+
+
+def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
+    """Simulate the gateway that the estimate sizes for this spec.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    ValueError
+        When an option, the duration or the workload is impossible; the message names it.
+    """
+    chosen = options(request.options)
+    check(spec, request=request, chosen=chosen)
+    if not 0 <= request.seed < 1 << 63:
+        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+    made = simulated.Run(plan=plan(spec), request=request, options=chosen, catalog_digest=catalog.digest)
+    if reason := simulated.nothing_to_run(made):
+        return simulated.empty(made, finding=reason)
+    hooks.progress(0.0, simulated_s=0.0, events=0)
+    names = [spec.policy, *(other for other in made.plan.policies.outcomes if other != spec.policy)]
+    if chosen.policies == "chosen":
+        names = names[:1]
+    outcomes: dict[str, Outcome] = {}
+    for place, name in enumerate(names):
+        outcomes[name] = _simulate(made, policy=name, hooks=_Part(hooks, place, len(names)), in_full=place == 0)
+    return simulated.result(made, outcomes=outcomes)
+
+
+def _simulate(made: simulated.Run, *, policy: str, hooks: Hooks, in_full: bool) -> Outcome:
+    from sims.engine import hooks as engine_hooks
+    from sims.systems.gateway import simulate
+
+    chosen = made.options
+    source = source_for(made.plan, request=made.request, chosen=chosen)
+    horizon_s = source.horizon_s
+    warmup_s = warm_up_s(chosen, horizon_s=horizon_s)
+    try:
+        return simulate(
+            config_for(made.plan, policy=policy, chosen=chosen, block_tokens=made.block_tokens),
+            source=source,
+            seed=made.request.seed,
+            warmup_s=warmup_s,
+            failures=failures_for(made.plan.spec, chosen=chosen, horizon_s=horizon_s),
+            canary=canary_for(made.plan.spec, chosen=chosen),
+            hooks=hooks,
+            budget_s=BUDGET_S,
+            samples=SAMPLES if in_full else SIDE_SAMPLES,
+        )
+    except engine_hooks.Cancelled:
+        raise Cancelled from None
+
+
+def warm_up_s(chosen: Options, *, horizon_s: float) -> float:
+    """What is cut from the measurements: caches start empty, and half of a run is what one should spare for that."""
+    if chosen.warmup_s is None:
+        return WARM_UP_SHARE * horizon_s
+    if chosen.warmup_s >= horizon_s:
+        raise ValueError(f"options.warmup_s: {chosen.warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
+    return chosen.warmup_s
+
+
+def warm() -> None:
+    """Compile or load the kernels, so that the first run starts at once."""
+    import sims.systems.gateway  # noqa: F401 - registers its kernels
+    from sims.engine import kernel
+
+    kernel.warm()
+
+
+SIMULATOR = Simulator(
+    run=run,
+    charts=charts,
+    expected=expected,
+    options=OPTIONS,
+    default_duration_s=DEFAULT_DURATION_S,
+    max_requests=MAX_REQUESTS,
+    warm=warm,
+)
