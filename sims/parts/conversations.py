@@ -109,7 +109,7 @@ class Conversations:
     output_tokens: float = 300.0
     """Mean tokens of an answer."""
     answers_back: float = 1.0
-    """Share of an answer that the next prompt repeats, and that is cached for it: a reasoning LLM's thoughts are not."""
+    """Share of an answer that the next prompt repeats, and that is cached for it; thoughts of an LLM are often not."""
     input_sigma: float = 0.5
     output_sigma: float = 0.5
     most_tokens: int = 32_768

@@ -108,7 +108,8 @@ def test_requests_are_conserved(all_policies: Result) -> None:
 def test_random_waits_as_pollaczek_and_khinchine_say() -> None:
     """No reuse and no decode: M/G/1, prompts of log-normal length with σ 0.5, c² = e^0.25 − 1."""
     spec = {
-        "peak_rps": 60.0, "instances": 10, "prefix_groups": 0, "turns": 1.0, "input_tokens": 10_000.0, "output_tokens": 1.0,
+        "peak_rps": 60.0, "instances": 10, "prefix_groups": 0, "turns": 1.0,
+        "input_tokens": 10_000.0, "output_tokens": 1.0,
         "prefill_tokens_per_s": 100_000.0, "policy": "random", "hot_prefix_cap": None, "queue_limit": 10_000,
         "request_cpu_s": 0.0, "decision_cpu_s": 0.0, "prompt_token_cpu_s": 0.0, "index_hop_s": 0.0,
     }  # fmt: skip
