@@ -74,11 +74,11 @@ def peak_bytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
-def start_s(*, cache: Path) -> float:
-    """CPU time of a fresh process to import the simulator and compile or load its kernels."""
+def start_s(*, cache: Path, system: str) -> float:
+    """CPU time of a fresh process to import a simulator and compile or load its kernels."""
     code = (
         "import time; begun = time.process_time()\n"
-        "import sims.systems.llm_serving\n"
+        f"import sims.systems.{system}\n"
         "from sims.engine import kernel\n"
         "kernel.warm(); print(time.process_time() - begun)"
     )
@@ -87,7 +87,7 @@ def start_s(*, cache: Path) -> float:
     return float(done.stdout)
 
 
-def first_and_later_start_s() -> tuple[float, float]:
+def first_and_later_start_s(system: str) -> tuple[float, float]:
     """With an empty cache, and with the cache that this has left."""
     with tempfile.TemporaryDirectory() as folder:
-        return start_s(cache=Path(folder)), start_s(cache=Path(folder))
+        return start_s(cache=Path(folder), system=system), start_s(cache=Path(folder), system=system)

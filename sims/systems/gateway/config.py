@@ -47,6 +47,17 @@ class Health:
     most_ejected_share: float = 0.1
     """Cap on the share of instances that breakers and probes may have out; one always may."""
 
+    def __post_init__(self) -> None:
+        for name in ("probe_failures", "probe_successes", "open_growth"):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
+        for name in ("probe_interval_s", "probe_timeout_s", "probe_busy_s", "passive_failures", "open_s"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be at least 0, is {getattr(self, name)}")
+        for name in ("probe_false_rate", "most_ejected_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, is {getattr(self, name)}")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:

@@ -124,11 +124,34 @@ def test_queues_that_grow_are_not_called_steady() -> None:
         ({"load_bound": 0.5}, "load_bound"),
         ({"view_period_s": -1.0}, "view_period_s"),
         ({"timeout_s": 0.0}, "timeout_s"),
+        ({"retry_budget": float("nan")}, "retry_budget"),
     ],
 )
 def test_an_impossible_gateway_is_refused_by_name(change: dict, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         config(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"probe_failures": 0}, "probe_failures"),
+        ({"probe_interval_s": -1.0}, "probe_interval_s"),
+        ({"probe_false_rate": 1.5}, "probe_false_rate"),
+        ({"open_growth": 0.5}, "open_growth"),
+    ],
+)
+def test_impossible_health_checks_are_refused_by_name(change: dict, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        Health(**change)
+
+
+@pytest.mark.parametrize(
+    "trouble", [{"failures": [Failure(9, at_s=1.0)]}, {"canary": [CanaryStep(0.0, weight=2.0, instances=1)]}]
+)
+def test_orders_for_what_is_not_there_are_refused(trouble: dict) -> None:
+    with pytest.raises(ValueError, match="instance"):
+        simulate(config(), source=talks(), **trouble)
 
 
 def test_nothing_to_do_is_a_run_too() -> None:

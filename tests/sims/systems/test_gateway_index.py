@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.systems.gateway import POLICIES, Replay, replay_blocks
-from tests.sims.systems.gateway_scene import audited, config, replay_by_blocks, talks
+from tests.sims.systems.gateway_scene import BlockCache, audited, config, replay_by_blocks, talks
+from tests.sims.traces import stream_of
 
 LOG = 100_000
 
@@ -97,10 +98,62 @@ class _Chains:
     """The oracle for prompts given as lists."""
 
     def __init__(self, capacity: int) -> None:
-        from tests.sims.systems.gateway_scene import BlockCache
-
         self.cache = BlockCache(capacity)
 
     def serve(self, prompt: list[int]) -> int:
         path: list[object] = [tuple(prompt[: end + 1]) for end in range(len(prompt))]
         return self.cache.serve(path, kept=path)
+
+
+def conversation() -> Replay:
+    """The Mooncake conversation trace, three times as fast as its hour; its lengths are of no matter here."""
+    ids, offsets = stream_of("conversation")
+    blocks = np.diff(offsets)
+    return replay_blocks(
+        at_s=np.linspace(0.0, 1200.0, len(blocks)),
+        tokens=512 * blocks,
+        output=np.full(len(blocks), 2),
+        block_ids=ids,
+        offsets=offsets,
+    )
+
+
+def segments(paths: Replay) -> tuple[int, float]:
+    """Segments of the whole trace, and of a request on average: shared ones on its path, and a tail of its own."""
+    stems, stem, blocks = paths.stem_records, paths.stem, paths.blocks
+    assert stems is not None
+    assert stem is not None
+    assert blocks is not None
+    deep = np.zeros(len(stems) + 1, np.int64)
+    for index, parent in enumerate(stems.parent):
+        deep[index] = 1 + (deep[parent] if parent >= 0 else 0)
+    tails = blocks > np.where(stem >= 0, stems.end[stem], 0)
+    return len(stems) + int(tails.sum()), float((deep[stem] + tails).mean())
+
+
+def test_a_real_trace_is_compressed_and_its_blocks_are_all_there() -> None:
+    """182,790 blocks in a few thousand segments, about three a request instead of 24."""
+    source = conversation()
+    found, each = segments(source)
+    assert found == 15_787
+    assert each == pytest.approx(3.11, abs=0.005)
+    ids, _offsets = stream_of("conversation")
+    stems = source.stem_records
+    tails = source.blocks - np.where(source.stem >= 0, stems.end[source.stem], 0)
+    assert int((stems.end - stems.depth).sum() + tails.sum()) == len(np.unique(ids))
+
+
+@pytest.mark.parametrize(("capacity", "hits"), [(1_000, 12_847), (5_000, 32_260), (20_000, 83_035), (10**6, 105_710)])
+def test_one_instance_hits_the_published_counts_of_lru(capacity: int, hits: int) -> None:
+    """Block hits of the conversation trace, its deepest block touched first (roots most recent)."""
+    quick = {"slots": 10**6, "prefill_s_per_token": 1e-9, "prefill_fixed_s": 1e-6}
+    setup = config(instances=1, cache_blocks=capacity, block_tokens=512, **quick)
+    found = audited(setup, source=conversation(), log=LOG, samples=5)
+    assert found.log.hit_blocks.sum() == hits
+
+
+def test_a_trace_over_many_instances_hits_as_its_blocks_do() -> None:
+    source = conversation()
+    setup = config(instances=16, cache_blocks=1500, block_tokens=512, slots=1000, prefill_s_per_token=1 / 40_000)
+    found = audited(setup, source=source, log=LOG, samples=10)
+    assert found.log.hit_blocks.tolist() == replay_by_blocks(found, source.stem_records)
