@@ -5,7 +5,7 @@ from __future__ import annotations
 from sims.engine.clock import schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import push
-from sims.parts.calls import DECODING, HUNG, SENDING
+from sims.parts.calls import DECODING, HUNG, OUTBOX, SENDING, SILENT
 from sims.parts.health import next_half_open_s, on_bad
 from sims.parts.tally import count_cut, count_lost
 
@@ -25,7 +25,7 @@ def verdict_row(params, router):  # type: ignore[no-untyped-def]
 def send_again(state, slot):  # type: ignore[no-untyped-def]
     """Put a request into the gateway's own queue."""
     state.calls[slot].stage = SENDING
-    push(state.outbox[0], state.calls, slot)
+    push(state.lines[OUTBOX], state.calls, slot)
 
 
 @inner
@@ -72,9 +72,9 @@ def hang(state, slot, now_s):  # type: ignore[no-untyped-def]
     call = state.calls[slot]
     call.stage = HUNG
     call.deadline_s = now_s + state.params[0].timeout_s
-    if state.hung[0].queued == 0:
+    if state.lines[SILENT].queued == 0:
         schedule(state.times, state.tree, TIMEOUTS, call.deadline_s)
-    push(state.hung[0], state.calls, slot)
+    push(state.lines[SILENT], state.calls, slot)
 
 
 @inner

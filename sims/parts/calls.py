@@ -11,6 +11,9 @@ from sims.parts.records import records
 FREE, SENDING, QUEUED, PREFILLING, DECODING, HUNG = 0, 1, 2, 3, 4, 5
 """Stages of a request: with the gateway; waiting at an instance; its prompt computed; decoding; no answer comes."""
 
+OUTBOX, BROKEN, SILENT = 0, 1, 2
+"""The gateway's own lines: to be sent, just failed, and waiting for the timeout of an instance that is silent."""
+
 CALL_ARRIVAL = np.dtype(
     [
         ("at_s", "f8"),
@@ -65,6 +68,8 @@ INSTANCE = np.dtype(
         ("running", "i8"),
         ("prefilling", "i8"),
         ("waking", "i8"),
+        ("waker", "i8"),
+        ("unhealthy", "i8"),
         ("served", "i8"),
         ("busy_s", "f8"),
         ("slot_s", "f8"),

@@ -41,24 +41,28 @@ def set_doors(state, row, i):  # type: ignore[no-untyped-def]
     """Open or close an instance to the routers of a row, for the version it runs."""
     rows = len(state.breakers)
     breaker = state.breakers[row, i]
-    shut = state.unhealthy[i] == 1 or breaker.state == OPEN or (breaker.state == HALF_OPEN and breaker.trials <= 0)
+    shut = (
+        state.instances[i].unhealthy == 1
+        or breaker.state == OPEN
+        or (breaker.state == HALF_OPEN and breaker.trials <= 0)
+    )
     for version in range(2):
         state.closed[version * rows + row, i] = 1 if shut or state.instances[i].version != version else 0
 
 
 @inner
-def ejected(unhealthy, breakers, row):  # type: ignore[no-untyped-def]
+def ejected(instances, breakers, row):  # type: ignore[no-untyped-def]
     """How many instances the routers of a row send nothing to."""
     count = 0
-    for i in range(len(unhealthy)):
-        count += 1 if unhealthy[i] == 1 or breakers[row, i].state == OPEN else 0
+    for i in range(len(instances)):
+        count += 1 if instances[i].unhealthy == 1 or breakers[row, i].state == OPEN else 0
     return count
 
 
 @inner
 def may_eject(state, row):  # type: ignore[no-untyped-def]
     """Whether the cap allows one more to be out; one always may."""
-    return ejected(state.unhealthy, state.breakers, row) < max(
+    return ejected(state.instances, state.breakers, row) < max(
         1.0, state.params[0].most_ejected_share * len(state.instances)
     )
 

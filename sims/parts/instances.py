@@ -20,17 +20,17 @@ from sims.parts.attempts import FIRST_INSTANCE, TICKS, verdict_row
 from sims.parts.calls import DECODING, PREFILLING, QUEUED
 from sims.parts.health import HALF_OPEN, on_good
 from sims.parts.segments import cached_blocks, insert
-from sims.parts.tally import count_finish, count_first_token, count_prompt, count_rejected
+from sims.parts.tally import GAPS, count_finish, count_first_token, count_prompt, count_rejected
 
 TICK_S = 2.0**-10
 
 
 @inner
-def wake(instances, wakers, totals, i):  # type: ignore[no-untyped-def]
+def wake(instances, totals, i):  # type: ignore[no-untyped-def]
     """Look at the instance again before the next event: it may start a prompt."""
     if instances[i].waking == 0:
         instances[i].waking = 1
-        wakers[totals.waking] = i
+        instances[totals.waking].waker = i
         totals.waking += 1
 
 
@@ -42,7 +42,7 @@ def enqueue(state, slot, i):  # type: ignore[no-untyped-def]
     state.queue_s[0, i] += call.pledged_s
     low = 1 if state.params[0].priority_queues == 1 and call.priority == 0 else 0
     push(state.queues[2 * i + low], state.calls, slot)
-    wake(state.instances, state.wakers, state.totals[0], i)
+    wake(state.instances, state.totals[0], i)
 
 
 @inner
@@ -131,7 +131,7 @@ def start_next(state, i, now_s):  # type: ignore[no-untyped-def]
         slot = next_queued(state, i)
         if slot == END:
             return
-        late = now_s - state.calls[slot].arrival_s > state.window[0].ttft_slo_s
+        late = now_s - state.calls[slot].arrival_s > state.params[0].ttft_slo_s
         if params.drop_expired == 1 and late and state.calls[slot].first_s < 0.0:
             expire(state, slot, i, now_s)
         else:
@@ -157,14 +157,14 @@ def end_prefill(state, i, now_s):  # type: ignore[no-untyped-def]
         leave(state, slot, i, now_s)
     else:
         start_decoding(state, slot, i, now_s)
-    wake(state.instances, state.wakers, state.totals[0], i)
+    wake(state.instances, state.totals[0], i)
 
 
 @inner
 def count_gap(state, call, now_s):  # type: ignore[no-untyped-def]
     """A resumed stream goes on after a pause."""
-    if now_s >= state.window[0].from_s:
-        record(state.gaps, now_s - call.last_s, 1)
+    if now_s >= state.params[0].from_s:
+        record(state.sketches[GAPS], now_s - call.last_s, 1)
 
 
 @inner
@@ -213,7 +213,7 @@ def end_tick(state, now_s):  # type: ignore[no-untyped-def]
         else:
             i = state.calls[slot].instance
             leave(state, slot, i, now_s)
-            wake(state.instances, state.wakers, state.totals[0], i)
+            wake(state.instances, state.totals[0], i)
         slot = after
     plan_tick(state, tick)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from sims.engine.kernel import inner
 from sims.engine.lists import give_slot
 from sims.engine.sketch import record
-from sims.parts.meter import batch_at
+from sims.parts.meter import BATCHES, batch_at
+
+BY_VERSION = 2 * BATCHES
+BY_PRIORITY = BY_VERSION + 2
+GAPS = BY_PRIORITY + 2
+SKETCHES = GAPS + 1
+"""Rows of the histograms: TTFT by batch, then whole latency by batch, TTFT by version and by priority, pauses."""
 
 
 @inner
 def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
     """A request's first token is out."""
-    totals, window = state.totals[0], state.window[0]
+    totals, window = state.totals[0], state.params[0]
     waited_s = now_s - call.arrival_s + state.params[0].gateway_s
     good = 1 if waited_s <= window.ttft_slo_s else 0
     call.first_s = now_s
@@ -20,9 +26,9 @@ def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
     totals.good += good
     batch = batch_at(window, now_s)
     if batch >= 0:
-        record(state.ttft[batch], waited_s, 1)
-        record(state.ttft_by_version[call.version], waited_s, 1)
-        record(state.ttft_by_priority[min(1, call.priority)], waited_s, 1)
+        record(state.sketches[batch], waited_s, 1)
+        record(state.sketches[BY_VERSION + call.version], waited_s, 1)
+        record(state.sketches[BY_PRIORITY + min(1, call.priority)], waited_s, 1)
         tally = state.batches[batch]
         tally.ttft_n += 1
         tally.ttft_sum_s += waited_s
@@ -38,7 +44,7 @@ def count_prompt(state, call, hit_tokens, now_s):  # type: ignore[no-untyped-def
     if call.version == 1:
         totals.prompt_tokens_b += call.tokens
         totals.hit_tokens_b += hit_tokens
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
         state.batches[batch].prompt_tokens += call.tokens
         state.batches[batch].hit_tokens += hit_tokens
@@ -51,9 +57,9 @@ def count_finish(state, slot, now_s):  # type: ignore[no-untyped-def]
     whole_s = now_s - call.arrival_s + state.params[0].gateway_s
     totals.finished += 1
     totals.finished_output_tokens += call.output
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
-        record(state.e2e[batch], whole_s, 1)
+        record(state.sketches[BATCHES + batch], whole_s, 1)
         state.batches[batch].finished += 1
         state.batches[batch].e2e_sum_s += whole_s
     give_slot(totals, state.calls, slot)
@@ -62,7 +68,7 @@ def count_finish(state, slot, now_s):  # type: ignore[no-untyped-def]
 @inner
 def count_rejected(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request is turned away at once: the client knows."""
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
         state.batches[batch].rejected += 1
     state.totals[0].rejected += 1
@@ -72,7 +78,7 @@ def count_rejected(state, slot, now_s):  # type: ignore[no-untyped-def]
 @inner
 def count_lost(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request failed before its first token and is not tried again."""
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
         state.batches[batch].lost += 1
     state.totals[0].lost += 1
@@ -82,7 +88,7 @@ def count_lost(state, slot, now_s):  # type: ignore[no-untyped-def]
 @inner
 def count_cut(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A stream ends in an error midway."""
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
         state.batches[batch].cut += 1
     state.totals[0].cut += 1

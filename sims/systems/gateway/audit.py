@@ -8,7 +8,7 @@ import numpy as np
 
 from sims.engine.invariants import conserved, holds
 from sims.engine.lists import END
-from sims.parts.calls import DECODING, FREE, HUNG, PREFILLING, QUEUED, SENDING
+from sims.parts.calls import DECODING, FREE, HUNG, PREFILLING, QUEUED, SENDING, SILENT
 from sims.systems.gateway.state import State
 
 
@@ -22,7 +22,7 @@ def audit(state: State) -> None:
     conserved(name="clock ran backwards", left=int(totals.backwards), right=0)
     conserved(name="requests left with the gateway", left=int((flying.stage == SENDING).sum()), right=0)
     conserved(name="requests queued", left=int((flying.stage == QUEUED).sum()), right=int(state.queues.queued.sum()))
-    conserved(name="requests hung", left=int((flying.stage == HUNG).sum()), right=int(state.hung.queued.sum()))
+    conserved(name="requests hung", left=int((flying.stage == HUNG).sum()), right=int(state.lines.queued[SILENT]))
     _audit_instances(state, flying)
     _audit_caches(state)
 

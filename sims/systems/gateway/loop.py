@@ -21,7 +21,7 @@ from sims.parts.attempts import (
     verdict_row,
 )
 from sims.parts.balancing.dispatch import choose
-from sims.parts.calls import SENDING
+from sims.parts.calls import BROKEN, OUTBOX, SENDING, SILENT
 from sims.parts.health import half_open_due, next_half_open_s, on_sent
 from sims.parts.instances import end_prefill, end_tick, enqueue, speed, start_next
 from sims.parts.meter import batch_at
@@ -64,7 +64,7 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     load_arrival(state)
     totals.arrived += 1
     grant_retries(state.totals[0], state.params[0])
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0:
         state.batches[batch].arrived += 1
     if arrival.fresh == 1:
@@ -87,7 +87,7 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     call.instance = NOBODY
     call.version = version_for(state, call)
     call.stage = SENDING
-    push(state.outbox[0], state.calls, slot)
+    push(state.lines[OUTBOX], state.calls, slot)
 
 
 @inner
@@ -126,7 +126,7 @@ def fill_ask(state, ask, call, now_s):  # type: ignore[no-untyped-def]
 @inner
 def look_closely(state, ask, i, now_s):  # type: ignore[no-untyped-def]
     """For some requests: what any instance holds of the prompt, and what the chosen one does."""
-    batch = batch_at(state.window[0], now_s)
+    batch = batch_at(state.params[0], now_s)
     if batch >= 0 and state.totals[0].arrived % LOOK_EVERY == 0:
         tally, block = state.batches[batch], state.params[0].block_tokens
         tally.asked_tokens += ask.tokens
@@ -210,20 +210,20 @@ def deliver(state, slot, i, now_s):  # type: ignore[no-untyped-def]
         hang(state, slot, now_s)
     else:
         state.totals[0].refused += 1
-        push(state.broken[0], state.calls, slot)
+        push(state.lines[BROKEN], state.calls, slot)
 
 
 @inner
 def on_timeouts(state, now_s):  # type: ignore[no-untyped-def]
     """Give up on the requests whose time is up."""
     for _ in range(len(state.calls)):
-        if state.hung[0].queued == 0 or state.calls[state.hung[0].head].deadline_s > now_s:
+        if state.lines[SILENT].queued == 0 or state.calls[state.lines[SILENT].head].deadline_s > now_s:
             break
-        slot = pop(state.hung[0], state.calls)
+        slot = pop(state.lines[SILENT], state.calls)
         state.loads[0, state.calls[slot].instance] -= 1
         state.totals[0].timed_out += 1
-        push(state.broken[0], state.calls, slot)
-    after_s = state.calls[state.hung[0].head].deadline_s if state.hung[0].queued > 0 else NEVER
+        push(state.lines[BROKEN], state.calls, slot)
+    after_s = state.calls[state.lines[SILENT].head].deadline_s if state.lines[SILENT].queued > 0 else NEVER
     schedule(state.times, state.tree, TIMEOUTS, after_s)
 
 
@@ -258,13 +258,13 @@ def on_breakers(state, now_s):  # type: ignore[no-untyped-def]
 def settle(state, now_s):  # type: ignore[no-untyped-def]
     """One thing that the last event has left to do: a request failed, to be sent, or an instance to look at."""
     totals = state.totals[0]
-    if state.broken[0].queued > 0:
-        break_call(state, pop(state.broken[0], state.calls), now_s)
-    elif state.outbox[0].queued > 0:
-        send(state, pop(state.outbox[0], state.calls), now_s)
+    if state.lines[BROKEN].queued > 0:
+        break_call(state, pop(state.lines[BROKEN], state.calls), now_s)
+    elif state.lines[OUTBOX].queued > 0:
+        send(state, pop(state.lines[OUTBOX], state.calls), now_s)
     else:
         totals.waking -= 1
-        i = state.wakers[totals.waking]
+        i = state.instances[totals.waking].waker
         state.instances[i].waking = 0
         start_next(state, i, now_s)
 
@@ -307,7 +307,7 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
     for _ in range(most_events):
         if len(state.entries) - totals.entries < state.params[0].margin:
             return WANTS_ENTRIES
-        if state.broken[0].queued + state.outbox[0].queued + totals.waking > 0:
+        if state.lines[BROKEN].queued + state.lines[OUTBOX].queued + totals.waking > 0:
             settle(state, totals.now_s)
             continue
         if totals.next_arrival >= totals.arrivals:

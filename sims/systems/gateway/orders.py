@@ -6,7 +6,7 @@ from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, pop, push
 from sims.parts.attempts import FIRST_INSTANCE, hang, stop_decoding
-from sims.parts.calls import DECODING, SENDING
+from sims.parts.calls import BROKEN, DECODING, SENDING
 from sims.parts.health import PROBE_IN, PROBE_OUT, may_eject, set_doors, tell
 from sims.parts.segments import forget, wipe
 
@@ -22,7 +22,7 @@ def strand(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     else:
         state.loads[0, i] -= 1
         state.calls[slot].stage = SENDING
-        push(state.broken[0], state.calls, slot)
+        push(state.lines[BROKEN], state.calls, slot)
 
 
 @inner
@@ -102,7 +102,7 @@ def judge(state, i, out, now_s):  # type: ignore[no-untyped-def]
     """Probes have an instance out or take it back, for all routers; 1 when it is done."""
     if out == 1 and not may_eject(state, 0):
         return 0
-    state.unhealthy[i] = out
+    state.instances[i].unhealthy = out
     for row in range(len(state.breakers)):
         set_doors(state, row, i)
     tell(state, ALL_ROWS, i, PROBE_OUT if out == 1 else PROBE_IN, now_s)

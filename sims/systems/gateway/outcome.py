@@ -13,6 +13,7 @@ from sims.engine.run import FULL
 from sims.engine.sketch import percentile
 from sims.parts.health import BREAKER_CLOSED, BREAKER_HALF, BREAKER_OPEN, PROBE_IN, PROBE_OUT
 from sims.parts.meter import BATCHES
+from sims.parts.tally import BY_PRIORITY, BY_VERSION, GAPS
 from sims.systems.gateway.config import Config
 from sims.systems.gateway.state import State
 from sims.systems.gateway.timeline import COUNTS, Timeline
@@ -85,11 +86,11 @@ class Outcome:
             events=int(totals.events),
             counts={name: int(totals[name]) for name in names},
             histograms={
-                "ttft": state.ttft,
-                "e2e": state.e2e,
-                "gaps": state.gaps[None, :],
-                "ttft_by_version": state.ttft_by_version,
-                "ttft_by_priority": state.ttft_by_priority,
+                "ttft": state.sketches[:BATCHES],
+                "e2e": state.sketches[BATCHES:BY_VERSION],
+                "gaps": state.sketches[GAPS:],
+                "ttft_by_version": state.sketches[BY_VERSION:BY_PRIORITY],
+                "ttft_by_priority": state.sketches[BY_PRIORITY:GAPS],
             },
             batches=state.batches,
             timeline=timeline,

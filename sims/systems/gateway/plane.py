@@ -8,6 +8,7 @@ from typing import Any
 from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.conversations import Chunk
+from sims.parts.meter import BATCHES
 from sims.systems.gateway.loop import WANTS_ENTRIES, advance
 from sims.systems.gateway.orders import CANARY, FAIL, JUDGE, REJOIN, obey
 from sims.systems.gateway.state import State, feed, with_more_calls, with_more_entries
@@ -84,7 +85,7 @@ class GatewayPlane:
 
     def partial(self) -> Mapping[str, Any]:
         """Figures so far, from the warm part of the run."""
-        totals, ttft = self.state.totals[0], self.state.ttft.sum(axis=0)
+        totals, ttft = self.state.totals[0], self.state.sketches[:BATCHES].sum(axis=0)
         return {
             "ttft_p50_s": percentile(ttft, q=0.5),
             "ttft_p99_s": percentile(ttft, q=0.99),

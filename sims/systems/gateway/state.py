@@ -19,8 +19,9 @@ from sims.parts.attempts import FIRST_INSTANCE
 from sims.parts.balancing.dispatch import CODES
 from sims.parts.calls import call_pool, instance_records
 from sims.parts.meter import BATCHES
-from sims.parts.records import WINDOW, queues, records
+from sims.parts.records import queues, records
 from sims.parts.segments import caches, entry_pool
+from sims.parts.tally import SKETCHES
 from sims.systems.gateway.config import Config, Health
 
 FIRST_CALLS = 4096
@@ -37,7 +38,14 @@ PARAMS = np.dtype(
         for one in (*fields(Config), *fields(Health))
         if one.type in (*INTEGERS, "float")
     ]
-    + [("policy_code", "i8"), ("margin", "i8"), ("bound", "f8"), ("canary_weight", "f8")]
+    + [
+        ("from_s", "f8"),
+        ("batch_s", "f8"),
+        ("policy_code", "i8"),
+        ("margin", "i8"),
+        ("bound", "f8"),
+        ("canary_weight", "f8"),
+    ]
 )
 LOG = np.dtype([(name, "i8") for name in ("instance", "stem", "session", "generation", "blocks", "kept", "hit_blocks")])
 
@@ -49,23 +57,18 @@ class State(NamedTuple):
     tree: NDArray[np.int64]
     params: np.recarray
     totals: np.recarray
-    window: np.recarray
     ask: np.recarray
     arrivals: np.recarray
     calls: np.recarray
     instances: np.recarray
     queues: np.recarray
-    outbox: np.recarray
-    broken: np.recarray
-    hung: np.recarray
-    wakers: NDArray[np.int64]
+    lines: np.recarray
     ring: NDArray[np.int64]
     loads: NDArray[np.int64]
     queue_s: NDArray[np.float64]
     until_s: NDArray[np.float64]
     turns: NDArray[np.int64]
     closed: NDArray[np.int64]
-    unhealthy: NDArray[np.int64]
     breakers: np.recarray
     verdicts: np.recarray
     stems: np.recarray
@@ -80,11 +83,7 @@ class State(NamedTuple):
     marks: NDArray[np.float64]
     owners: NDArray[np.int64]
     batches: np.recarray
-    ttft: NDArray[np.int64]
-    e2e: NDArray[np.int64]
-    ttft_by_version: NDArray[np.int64]
-    ttft_by_priority: NDArray[np.int64]
-    gaps: NDArray[np.int64]
+    sketches: NDArray[np.int64]
     log: np.recarray
 
 
@@ -125,10 +124,10 @@ def make_state(
         raise ValueError(f"{len(stems)} shared prefixes on {count} instances are more than the index is meant for")
     rows = 1 if config.health.shared_verdicts else config.routers
     times, tree = clock_arrays(FIRST_INSTANCE + count)
-    totals, window = records(calls.CALL_TOTALS, count=1), records(WINDOW, count=1)
+    totals, params = records(calls.CALL_TOTALS, count=1), _params(config, stems=stems)
     totals[0].more, totals[0].first_dirty = 1, END
     totals[0].retry_tokens = 10.0 if config.retry_budget > 0 else 0.0
-    window[0].from_s, window[0].batch_s, window[0].ttft_slo_s = from_s, batch_s, config.ttft_slo_s
+    params[0].from_s, params[0].batch_s = from_s, batch_s
     closed = np.zeros((2 * rows, count), np.int64)
     closed[rows:] = 1
     seats = records(segments.SESSION, count=max(1, sessions))
@@ -138,25 +137,20 @@ def make_state(
     return State(
         times=times,
         tree=tree,
-        params=_params(config, stems=stems),
+        params=params,
         totals=totals,
-        window=window,
         ask=records(ASK, count=1),
         arrivals=records(calls.CALL_ARRIVAL, count=CHUNK),
         calls=call_pool(FIRST_CALLS),
         instances=instance_records(count),
         queues=queues(2 * count),
-        outbox=queues(1),
-        broken=queues(1),
-        hung=queues(1),
-        wakers=np.zeros(count, np.int64),
+        lines=queues(3),
         ring=ring_array(1, reach=TICKS_REACH),
         loads=np.zeros((views, count), np.int64),
         queue_s=np.zeros((views, count)),
         until_s=np.zeros((views, count)),
         turns=(np.arange(config.routers) * count // config.routers).astype(np.int64),
         closed=closed,
-        unhealthy=np.zeros(count, np.int64),
         breakers=records(health.BREAKER, count=rows * count).reshape(rows, count).view(np.recarray),
         verdicts=records(health.VERDICT, count=VERDICTS),
         stems=stems,
@@ -171,11 +165,7 @@ def make_state(
         marks=marks,
         owners=owners,
         batches=records(calls.CALL_BATCH, count=BATCHES),
-        ttft=np.zeros((BATCHES, BINS), np.int64),
-        e2e=np.zeros((BATCHES, BINS), np.int64),
-        ttft_by_version=np.zeros((2, BINS), np.int64),
-        ttft_by_priority=np.zeros((2, BINS), np.int64),
-        gaps=np.zeros(BINS, np.int64),
+        sketches=np.zeros((SKETCHES, BINS), np.int64),
         log=records(LOG, count=log),
     )
 
