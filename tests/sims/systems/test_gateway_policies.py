@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sims.engine import kernel
 from sims.engine.kernel import loop
 from sims.parts.balancing.dispatch import CODES, choose
 from sims.parts.paths import stem_table
@@ -218,11 +217,3 @@ def test_an_index_that_lags_costs_hits_and_counting_ones_own_mends_it() -> None:
     assert mended is not None
     assert lags.value < 0.95 * live.value
     assert mended.value > lags.value
-
-
-def test_kernels_are_inlined_but_the_loop_is_one() -> None:
-    if not kernel.JIT:
-        pytest.skip("JIT is off in this run")
-    from sims.systems.gateway.loop import advance
-
-    assert kernel.signatures(advance) == 1
