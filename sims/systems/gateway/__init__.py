@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sims.parts.conversations import Conversations, Replay, Source, replay_blocks
+from sims.parts.conversations import Conversations, Source
+from sims.parts.replay import Replay, replay_blocks
 from sims.systems.gateway.config import POLICIES, Config, Health
 from sims.systems.gateway.control import CanaryStep, Failure
 from sims.systems.gateway.outcome import Outcome, Verdict

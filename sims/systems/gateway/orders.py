@@ -8,7 +8,7 @@ from sims.engine.lists import END, pop, push
 from sims.parts.attempts import FIRST_INSTANCE, hang, stop_decoding
 from sims.parts.calls import BROKEN, DECODING, SENDING
 from sims.parts.health import PROBE_IN, PROBE_OUT, may_eject, set_doors, tell
-from sims.parts.segments import forget, wipe
+from sims.parts.index import forget, wipe
 
 ALL_ROWS = -1
 FAIL, REJOIN, JUDGE, CANARY = 0, 1, 2, 3
