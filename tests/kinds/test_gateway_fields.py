@@ -36,6 +36,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 SETTINGS: dict[str, list[Any]] = {
     "peak_rps": [100.0, 9000.0],
     "input_tokens": [2200.0, 8000.0],
+    "input_sigma": [0.0, 1.0],
     "output_tokens": [100.0, 600.0],
     "output_sigma": [0.2, 1.5],
     "ttft_s": [0.1, 2.0],

@@ -38,6 +38,7 @@ PURE_QUEUE: dict[str, Any] = {
     # No cache, no reuse, no decode: prompts of 1,000 tokens at 10,000 tok/s are a service of 0.1 s.
     "kv_tokens_per_instance": 0, "prefix_groups": 0, "turns": 1.0, "output_tokens": 0.0, "input_tokens": 1000.0,
     "prefix_tokens": 0.0, "prefill_tokens_per_s": 10_000.0, "instances": 200, "view_interval_s": 0.0,
+    "input_sigma": 0.0,
 }  # fmt: skip
 
 

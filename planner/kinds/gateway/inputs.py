@@ -42,6 +42,15 @@ class Inputs(Spec):
     input_tokens: float = quantity(
         4096.0, label=_("Prompt, mean"), group=LOAD, unit="tokens", ge=1, le=1e7, help=_("Shared parts included.")
     )
+    input_sigma: float = quantity(
+        0.5,
+        label=_("Spread of new tokens"),
+        group=LOAD,
+        unit="σ of log",
+        ge=0,
+        le=2,
+        help=_("Log-normal lengths of what a turn adds to its prompt."),
+    )
     output_tokens: float = quantity(400.0, label=_("Output, mean"), group=LOAD, unit="tokens", ge=0, le=1e7)
     output_sigma: float = quantity(
         0.8,

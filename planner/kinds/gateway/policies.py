@@ -10,6 +10,7 @@ import numpy as np
 from planner.formulas import affinity, hashing, prefix_index, queueing
 from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
+from planner.kinds.gateway.ring import pushed_share
 from planner.kinds.gateway.service import Service, request_s, service_of
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.waits import SPREADING, UNCAPPED, Bound, spilled_share, uneven, wait_s
@@ -144,6 +145,8 @@ def _placement(spec: GatewaySpec, name: str) -> tuple[Placement, float]:
 def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gateway_s: float) -> Outcome:
     placement, cap = _placement(spec, name)
     found = hits(reuse, placement=placement, cap=cap)
+    if name == "prefix_aware" and not math.isinf(cap) and reuse.groups:
+        found = _pushed(reuse, found, cap=cap)
     reached = (
         _reached(spec, reuse, found, routers=routers) if name in ("prefix_aware", UNCAPPED, "cost_based") else found
     )
@@ -185,6 +188,12 @@ def _bound(spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, service: Service
     left = max(1 - service.decode_share, 1e-12)
     saved_s = _moved(reuse, delivered) / (spec.prefill_tokens_per_s * left)
     return Bound(reuse.follow_share * delivered.history, saved_s)
+
+
+def _pushed(reuse: Reuse, found: Hits, *, cap: float) -> Hits:
+    """Less the histories of turns that meet a full cap and must go where another copy of their prefix is."""
+    history = found.history * (1 - pushed_share(reuse.groups, reuse.exponent, instances=reuse.instances, cap=cap))
+    return replace(found, history=history, share=reuse.share(prefix=found.prefix, history=history))
 
 
 def _reached(spec: GatewaySpec, reuse: Reuse, found: Hits, *, routers: int) -> Hits:

@@ -47,6 +47,7 @@ class Reuse:
     gap_s: float
     gap_sigma: float | None
     block_tokens: int
+    input_sigma: float
 
     @property
     def follow_share(self) -> float:
@@ -133,6 +134,7 @@ def reuse_of(spec: GatewaySpec) -> Reuse:
         gap_s=spec.gap_s,
         gap_sigma=spec.gap_sigma,
         block_tokens=spec.block_tokens,
+        input_sigma=spec.input_sigma,
     )
 
 

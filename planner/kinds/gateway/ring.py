@@ -7,11 +7,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.formulas import hashing, shedding
+from planner.formulas.popularity import zipf
+
 DRAW = 20_260
 """Seed of the draws: the figures of a design are always the same."""
 DRAWS = 6
 MOST_PREFIXES = 20_000
 MOST_INSTANCES = 2000
+BURST = 8
+"""Requests that a cap lets through at once: four of a bucket that fills evenly count as eight of one that does not."""
 
 
 def placed(groups: int, exponent: float, *, instances: int, draw: int = 0) -> NDArray[np.float64]:
@@ -53,3 +58,17 @@ def _asked(own: NDArray[np.float64], *, bound: float) -> NDArray[np.float64]:
             asked[place] = load + carried
             carried = max(asked[place] - bound, 0.0)
     return np.maximum(asked, 1e-12)
+
+
+@lru_cache(maxsize=128)
+def pushed_share(groups: int, exponent: float, *, instances: int, cap: float) -> float:
+    """Share of the requests that find each copy of their hot prefix at its cap, a bucket of some requests.
+
+    The cap of a copy is a queue of that length whose server takes cap means a second: it refuses as M/M/1/K does.
+    """
+    popularity = zipf(groups, exponent=exponent)
+    copies = hashing.copies(popularity.shares, instances=instances, cap=cap)
+    hot = copies > 1
+    used = popularity.shares[hot] * instances / (copies[hot] * cap)
+    refused = np.array([shedding.turned_away(float(load), limit=BURST) for load in used])
+    return float((popularity.shares * popularity.items)[hot] @ refused) if hot.any() else 0.0

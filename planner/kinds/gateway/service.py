@@ -8,12 +8,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.formulas import lengths
 from planner.kinds.gateway.reuse import Hits, Reuse
 from planner.kinds.gateway.spec import GatewaySpec
 
-POINTS = 60
-_LENGTHS = 8
-"""Equally likely lengths that stand for the exponential law of histories."""
+POINTS = 100
+_LENGTHS = 12
+"""Equally likely lengths that stand for the laws of histories and of new tokens."""
+_EXPONENTIAL = -np.log1p(-(np.arange(_LENGTHS) + 0.5) / _LENGTHS)
+_EXPONENTIAL /= _EXPONENTIAL.mean()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +77,29 @@ def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.floa
     """Equally likely numbers of computed tokens with the mean that the hits leave.
 
     A turn computes its new tokens, its prefix if that is missed and its history if that is; prefix and history are
-    missed independently, histories are exponential. A first turn has only new tokens.
+    missed independently, histories are exponential, new tokens log-normal. A first turn has only new tokens.
     """
-    lengths = -np.log1p(-(np.arange(_LENGTHS) + 0.5) / _LENGTHS)
-    lengths *= reuse.found_tokens / lengths.mean()
-    follow = reuse.follow_share
-    cases: list[tuple[float, float]] = []
+    fresh = lengths.equally_likely(_LENGTHS, sigma=reuse.input_sigma)
+    follow, missed = reuse.follow_share, 1 - history
+    new = reuse.growth_tokens - reuse.returned_tokens
+    torn = reuse.context_tokens - reuse.found_tokens
+    tokens, weights = [], []
     for miss, chance in ((0.0, prefix), (reuse.prefix_tokens, 1 - prefix)):
-        later = miss + reuse.growth_tokens - reuse.returned_tokens + reuse.context_tokens - reuse.found_tokens
-        cases += [(chance * (1 - follow), miss + reuse.growth_tokens), (chance * follow * history, later)]
-        each = chance * follow * (1 - history) / _LENGTHS
-        cases += [(each, later + float(length)) for length in lengths]
-    ordered = sorted(cases, key=lambda case: case[1])
-    edges = np.cumsum([weight for weight, _ in ordered])
+        tokens += [miss + reuse.growth_tokens * fresh, miss + torn + new * fresh]
+        weights += [np.full(_LENGTHS, chance * (1 - follow)), np.full(_LENGTHS, chance * follow * history)]
+        later = miss + torn + np.add.outer(new * fresh, reuse.found_tokens * _EXPONENTIAL).ravel()
+        tokens.append(later)
+        weights.append(np.full(len(later), chance * follow * missed / _LENGTHS))
+    return _points(np.concatenate(tokens), np.concatenate(weights) / _LENGTHS)
+
+
+def _points(tokens: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Equally likely values of the same mean."""
+    order = np.argsort(tokens)
+    edges = np.cumsum(weights[order])
     places = np.searchsorted(edges, (np.arange(POINTS) + 0.5) / POINTS * edges[-1])
-    drawn = np.sort([ordered[min(place, len(ordered) - 1)][1] for place in places])
-    wanted = sum(weight * tokens for weight, tokens in ordered)
+    drawn: NDArray[np.float64] = tokens[order][np.minimum(places, len(order) - 1)]
     if drawn.mean() > 0:
-        drawn *= wanted / drawn.mean()
+        drawn *= float(weights @ tokens) / drawn.mean()
     drawn.setflags(write=False)
     return drawn

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     Outcomes = Mapping[str, Outcome]
     Intervals = Mapping[str, Interval | None]
 
+AFTERWARDS_S = 20.0
+"""Before and after a loss over which hits are compared."""
+
 
 def findings(run: Run, *, outcomes: Outcomes, intervals: Intervals) -> Iterator[Finding]:
     """Errors of the run first, then what the policies did, then the drill."""
@@ -144,14 +147,15 @@ def _drill(run: Run, outcome: Outcome) -> Iterator[Finding]:
 def _afterwards(outcome: Outcome, *, at_s: float) -> Iterator[Finding]:
     """Hits before and after the loss: the cold cache."""
     hits, moments = outcome.timeline.hit_rate(), outcome.timeline.at_s
-    before = hits[(moments <= at_s) & (moments > at_s / 2)]
-    after = hits[(moments > at_s) & (moments <= at_s + 30)]
+    before = hits[(moments <= at_s) & (moments > at_s - AFTERWARDS_S)]
+    after = hits[(moments > at_s) & (moments <= at_s + AFTERWARDS_S)]
     if not len(before) or not len(after) or np.isnan(before).all() or np.isnan(after).all():
         return
-    fell = float(np.nanmean(before)) - float(np.nanmin(after))
+    fell = float(np.nanmean(before)) - float(np.nanmean(after))
     if fell < 0.002:
         return
-    text = f"The share of prompt tokens hit fell by {100 * fell:.1f} points within 30 s of the loss."
+    span = f"over the {AFTERWARDS_S:g} s after the loss"
+    text = f"The share of prompt tokens hit fell by {100 * fell:.1f} points on average {span}."
     yield Finding("cold_cache", "info", text, "hit_share")
 
 

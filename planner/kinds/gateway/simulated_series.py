@@ -89,9 +89,10 @@ def skew(outcomes: Outcomes) -> Series:
 
 def busy_over_time(outcome: Outcome) -> Series:
     """Share of the time in prefill, by bands of instances (busiest first in the whole run) and moments."""
-    shares = np.minimum(outcome.timeline.busy_share(), 1.0)
-    moments = outcome.timeline.at_s
-    step = max(1, len(moments) // MOST_MOMENTS)
+    warm = outcome.timeline.at_s > outcome.warmup_s
+    shares = np.minimum(outcome.timeline.busy_share(), 1.0)[warm]
+    moments = outcome.timeline.at_s[warm]
+    step = max(1, -(-len(moments) // MOST_MOMENTS))
     order = np.argsort(-outcome.timeline.busy_s[-1]) if len(moments) else np.zeros(0, np.int64)
     bands = np.array_split(order, min(BANDS, max(len(order), 1)))
     edges = range(0, len(moments) - step + 1, step)

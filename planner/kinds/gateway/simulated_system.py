@@ -23,8 +23,6 @@ LEAST_LEFT = 0.02
 MOST_ROUTERS = 256
 NO_BUDGET = 1e9
 MOST_LIMIT = 1_000_000_000
-LENGTH_SIGMA = 0.5
-"""Spread of the lengths of messages."""
 
 
 def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int) -> Config:
@@ -111,7 +109,7 @@ def source_for(made: Plan, *, request: SimulationRequest, chosen: Options) -> So
         message_tokens=max(reuse.growth_tokens - reuse.returned_tokens, 1.0),
         output_tokens=spec.output_tokens,
         answers_back=reuse.returned_tokens / spec.output_tokens if spec.output_tokens > 0 else 1.0,
-        input_sigma=LENGTH_SIGMA,
+        input_sigma=spec.input_sigma,
         output_sigma=spec.output_sigma,
         most_tokens=max(32_768, round(16 * spec.input_tokens)),
         important_share=spec.urgent_share if chosen.priorities == "on" else 1.0,

@@ -152,7 +152,7 @@ def _busy(simulated: Result) -> Chart | None:
     return Chart(
         name="simulated_busy",
         title="Which instances are busy when?",
-        subtitle="Share of the time in prefill by simulated time, the busiest instances of the run above.",
+        subtitle="Share of the time in prefill after the warm-up, the busiest instances of the run above.",
         form="heat",
         x=Axis("simulated time", unit="s"),
         y=Axis("in prefill", unit="ratio", shown="%"),
@@ -168,12 +168,13 @@ def _drill(simulated: Result) -> Chart | None:
     series = _series(simulated, "simulated_drill")
     if series is None:
         return None
-    columns = [column for column in series.columns if column.name != "time_s"]
+    columns = [column for column in series.columns if column.name not in ("time_s", "broken")]
+    broken = numbers(series, "broken")[-1]
     ends = [f"{column.label} {show(numbers(series, column.name)[-1], 'requests')}" for column in columns]
     return Chart(
         name="simulated_drill",
         title="What did the loss of instances cost?",
-        subtitle="Since the failure, in sum: " + ", ".join(ends) + ".",
+        subtitle=f"Since the failure, in sum: {', '.join(ends)}; {show(broken, 'streams')} broken.",
         form="step",
         x=Axis("time since the failure", "s"),
         y=Axis("requests", "requests"),
