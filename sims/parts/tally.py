@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sims.engine.kernel import inner
 from sims.engine.lists import give_slot
-from sims.engine.sketch import record
+from sims.engine.sketch import bin_of, record
 from sims.parts.meter import BATCHES, batch_at
 
 BY_VERSION = 2 * BATCHES
@@ -26,9 +26,10 @@ def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
     totals.good += good
     batch = batch_at(window, now_s)
     if batch >= 0:
-        record(state.sketches[batch], waited_s, 1)
-        record(state.sketches[BY_VERSION + call.version], waited_s, 1)
-        record(state.sketches[BY_PRIORITY + min(1, call.priority)], waited_s, 1)
+        column = bin_of(waited_s)
+        state.sketches[batch, column] += 1
+        state.sketches[BY_VERSION + call.version, column] += 1
+        state.sketches[BY_PRIORITY + min(1, call.priority), column] += 1
         tally = state.batches[batch]
         tally.ttft_n += 1
         tally.ttft_sum_s += waited_s
