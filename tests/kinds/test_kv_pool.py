@@ -59,7 +59,7 @@ LAW = [
 def test_sessions_are_kept_and_hit_as_their_law_says(tokens: float, kept_s: float, hits: float) -> None:
     made = one_tier(tokens, **SESSIONS)
     assert value(made, "hbm_keep_s") == pytest.approx(kept_s, rel=1e-6)
-    assert value(made, "hit_share") == pytest.approx(hits, abs=2e-7)
+    assert value(made, "hit_share") == pytest.approx(hits, abs=6e-7)
 
 
 def test_tokens_computed_again_after_a_flush_are_the_early_pauses() -> None:

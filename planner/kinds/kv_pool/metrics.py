@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from planner.core.result import Basis, Direction, Metric, MetricDef
+from planner.core.result import Basis, Metric, MetricDef
 from planner.core.text import gettext_noop as _
+from planner.kinds.kv_pool.metrics_serving import SERVED, TIER_NAMES, each
 
 TIERS = _("What the tiers hold")
 HITS = _("Hits")
 FETCH = _("Fetch or recompute")
-SERVING = _("Serving")
-MONEY = _("Money")
 WRITES = _("Writes")
 INDEX = _("Blocks and metadata")
 CHANGE = _("Upgrade and failure")
 
-_TIERS = ("hbm", "dram", "ssd")
+_TIERS = TIER_NAMES
 _POOL = _TIERS[1:]
-
-
-def _each(
-    tiers: tuple[str, ...],
-    name: str,
-    labels: tuple[str, ...],
-    unit: str,
-    direction: Direction,
-    group: str,
-    *,
-    help: str = "",
-    formula: str = "",
-) -> tuple[MetricDef, ...]:
-    """One metric for each tier; ``{}`` in the name is the tier."""
-    return tuple(
-        MetricDef(name.format(tier), label, unit, direction, group, help=help, formula=formula)
-        for tier, label in zip(tiers, labels, strict=True)
-    )
 
 
 METRICS: tuple[MetricDef, ...] = (
@@ -48,7 +29,7 @@ METRICS: tuple[MetricDef, ...] = (
         help=_("At the mean context, one copy."),
         formula="context × KV per token",
     ),
-    *_each(
+    *each(
         _TIERS,
         "{}_sessions",
         (_("Sessions in HBM"), _("Sessions in DRAM"), _("Sessions in SSD")),
@@ -57,7 +38,7 @@ METRICS: tuple[MetricDef, ...] = (
         TIERS,
         formula="capacity / KV of a session",
     ),
-    *_each(
+    *each(
         _TIERS,
         "{}_keep_s",
         (_("Kept down to HBM"), _("Kept down to DRAM"), _("Kept down to SSD")),
@@ -77,7 +58,7 @@ METRICS: tuple[MetricDef, ...] = (
             "Of the tokens that a cache without limit would hold: an output, by what comes back and the capacities."
         ),
     ),
-    *_each(
+    *each(
         _TIERS,
         "{}_hit_share",
         (_("Hits in HBM"), _("Hits in DRAM"), _("Hits in SSD")),
@@ -114,7 +95,7 @@ METRICS: tuple[MetricDef, ...] = (
         FETCH,
         formula="2 × parameters × tokens / (GPUs × peak × MFU)",
     ),
-    *_each(
+    *each(
         _POOL,
         "{}_read_s",
         (_("Reading it from DRAM"), _("Reading it from SSD")),
@@ -124,7 +105,7 @@ METRICS: tuple[MetricDef, ...] = (
         help=_("Idle links, without latency."),
         formula="KV of a session / bandwidth of a node",
     ),
-    *_each(
+    *each(
         _POOL,
         "{}_fetch_s",
         (_("From DRAM, as loaded"), _("From SSD, as loaded")),
@@ -133,7 +114,7 @@ METRICS: tuple[MetricDef, ...] = (
         FETCH,
         help=_("With latency and the design's own traffic on the link."),
     ),
-    *_each(
+    *each(
         _POOL,
         "{}_speedup",
         (_("DRAM over computing"), _("SSD over computing")),
@@ -151,7 +132,7 @@ METRICS: tuple[MetricDef, ...] = (
         help=_("B_min: above it reading is quicker than computing, whatever the length (but for latency)."),
         formula="KV per token / compute time of a token",
     ),
-    *_each(
+    *each(
         _POOL,
         "{}_bytes_per_s",
         (_("DRAM, bandwidth of a prompt"), _("SSD, bandwidth of a prompt")),
@@ -160,7 +141,7 @@ METRICS: tuple[MetricDef, ...] = (
         FETCH,
         help=_("As loaded."),
     ),
-    *_each(
+    *each(
         _POOL,
         "{}_break_even_tokens",
         (_("DRAM: reading pays from"), _("SSD: reading pays from")),
@@ -169,89 +150,9 @@ METRICS: tuple[MetricDef, ...] = (
         FETCH,
         help=_("n*; none where computing is quicker at any length."),
     ),
-    *_each(_POOL, "{}_link_utilisation", (_("DRAM links in use"), _("SSD links in use")), "ratio", "lower", FETCH),
+    *each(_POOL, "{}_link_utilisation", (_("DRAM links in use"), _("SSD links in use")), "ratio", "lower", FETCH),
     MetricDef("network_utilisation", _("Network in use"), "ratio", "lower", FETCH, help=_("Reads from other nodes.")),
-    *_each(
-        ("mean", "p50", "p90", "p99"),
-        "ttft_{}_s",
-        (_("TTFT, mean"), _("TTFT P50"), _("TTFT P90"), _("TTFT P99")),
-        "s",
-        "lower",
-        SERVING,
-    ),
-    *_each(
-        ("p50", "p90", "p99"),
-        "ttft_{}_without_pool_s",
-        (_("TTFT P50, no pool"), _("TTFT P90, no pool"), _("TTFT P99, no pool")),
-        "s",
-        "lower",
-        SERVING,
-        help=_("Prefixes in HBM only, on a prefill fleet sized for that."),
-    ),
-    MetricDef(
-        "prefill_gpus_needed",
-        _("GPUs busy with prefill"),
-        "GPUs",
-        "lower",
-        SERVING,
-        formula="turns/s × GPU time of a turn",
-    ),
-    MetricDef("prefill_units", _("Prefill units"), "units", "lower", SERVING, whole=True),
-    MetricDef("prefill_gpus", _("GPUs for prefill"), "GPUs", "lower", SERVING, whole=True),
-    MetricDef("prefill_utilisation", _("Prefill in use"), "ratio", "none", SERVING),
-    MetricDef(
-        "prefill_gpus_without_pool", _("GPUs for prefill without the pool"), "GPUs", "lower", SERVING, whole=True
-    ),
-    MetricDef(
-        "gpus_saved",
-        _("GPUs saved"),
-        "GPUs",
-        "higher",
-        SERVING,
-        whole=True,
-        help=_("Prefill fleets, each sized for its work with the same headroom."),
-    ),
-    MetricDef("compute_saved_share", _("Prefill work saved"), "ratio", "higher", SERVING),
-    MetricDef("cost_usd_per_h", _("Cost"), "USD/h", "lower", MONEY, help=_("Prefill fleet and tiers; no decode.")),
-    MetricDef("cost_usd_per_month", _("Month"), "USD/month", "lower", MONEY, help=_("730 hours.")),
-    MetricDef("cost_usd_per_m_input_tokens", _("Cost, input tokens"), "USD/M input tokens", "lower", MONEY),
-    MetricDef(
-        "cost_usd_per_m_output_tokens",
-        _("Cost, output tokens"),
-        "USD/M output tokens",
-        "lower",
-        MONEY,
-        help=_("The same bill over the answers: what prefill and pool add to a price by output."),
-    ),
-    MetricDef("cost_without_pool_usd_per_h", _("Cost without the pool"), "USD/h", "lower", MONEY),
-    MetricDef("saving_usd_per_h", _("Saved by the pool"), "USD/h", "higher", MONEY),
-    MetricDef("tiers_usd_per_month", _("Tiers"), "USD/month", "lower", MONEY),
-    MetricDef(
-        "new_usd_per_h", _("Bill: new tokens"), "USD/h", "none", MONEY, help=_("The five parts sum to the bill.")
-    ),
-    MetricDef("again_usd_per_h", _("Bill: computed again"), "USD/h", "lower", MONEY, help=_("Misses, tails, waits.")),
-    MetricDef("idle_usd_per_h", _("Bill: headroom and whole units"), "USD/h", "lower", MONEY),
-    MetricDef("dram_usd_per_h", _("Bill: DRAM"), "USD/h", "lower", MONEY),
-    MetricDef("ssd_usd_per_h", _("Bill: SSD"), "USD/h", "lower", MONEY),
-    *_each(
-        _TIERS,
-        "{}_tb_gpu_s_per_s",
-        (_("GPUs freed by 1 TB more HBM"), _("GPUs freed by 1 TB more DRAM"), _("GPUs freed by 1 TB more SSD")),
-        "GPUs/TB",
-        "higher",
-        MONEY,
-        help=_("If nothing lay below this tier."),
-        formula="reusable tokens/s × dh/dC × GPU time of a token",
-    ),
-    *_each(
-        _TIERS,
-        "{}_tb_usd_per_month",
-        (_("Worth of 1 TB more HBM"), _("Worth of 1 TB more DRAM"), _("Worth of 1 TB more SSD")),
-        "USD/month/TB",
-        "higher",
-        MONEY,
-        help=_("If nothing lay below this tier."),
-    ),
+    *SERVED,
     MetricDef(
         "write_bytes_per_s",
         _("Written into the pool"),

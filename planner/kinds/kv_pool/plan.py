@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,18 +15,17 @@ from planner.formulas import fetching
 from planner.formulas.caching import OneShots, Sessions
 from planner.formulas.tiers import hits_by_tier
 from planner.kinds.kv_pool import serving, traces
+from planner.kinds.kv_pool.links import links
 from planner.kinds.kv_pool.physics import Physics, physics
+from planner.kinds.kv_pool.reach import Start, admitted_hits, counting_copies, keep_s, not_met, reach_hits, since
 from planner.kinds.kv_pool.reuse import Reuse, Streams, item_streams, session_streams, turn_classes
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import (
-    DRAM,
     HBM,
     SSD,
     Capacities,
     Link,
     capacities,
-    link,
-    prompt_bytes_per_s,
     reach_tokens,
 )
 from planner.kinds.kv_pool.turns import Sort, item_sorts, session_sorts
@@ -37,17 +36,6 @@ _DIGITS = 7
 """Of a hit share: what an approximation says beyond is noise."""
 _TIMES_S: Array = 10.0 ** np.arange(-5.0, 12.0, 1 / 64)
 """At which it is known how much has come back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A run that begins with empty caches: ages of the caches while it is measured, and who waits for whom."""
-
-    ages_s: Array
-    apart: bool
-    """Each turn waits for one unit, not for any."""
-    scattered_hbm: bool
-    """A turn finds its session in HBM by chance only."""
 
 
 @dataclass(frozen=True)
@@ -221,15 +209,35 @@ def _worked(
     reuse = met(spec, settled=settled, trace=trace, most_tokens=float(room.reach_tokens[SSD]))
     keep = keep_s(spec, reuse=reuse, reach_tokens=room.reach_tokens) if keep is None else keep
     within = reach_hits(spec, reuse=reuse, reach=room.reach_tokens, keep=keep)
-    within, seen_share = _since(start, reuse=reuse, keep=keep, within=within)
+    if isinstance(reuse, Streams) and spec.shared_prefix_tokens > 0 and spec.placement != "random":
+        units = spec.nodes * spec.gpus_per_node / spec.prefill_gpus if start is None else float(spec.prefill_units or 1)
+        keep, within = counting_copies(spec, reuse=reuse, units=units, room=room)
+    by_age = np.full_like(keep, np.inf) if spec.eviction == "value" else keep
+    within, seen_share = since(start, reuse=reuse, keep=by_age, within=within)
     within = np.round(admitted_hits(spec, reuse=reuse, within=within), _DIGITS)
     if start is not None and start.scattered_hbm:
-        within = within - _not_met(spec, settled=settled, room=room, hits=float(within[HBM]))
+        within = within - not_met(spec, settled=settled, room=room, hits=float(within[HBM]))
     apart = spec.placement != "pool" if start is None else start.apart
     hits = hits_by_tier(within)
     ways = links(spec, physics=facts, reuse=reuse, hits=hits)
-    made = serving.turns(spec, physics=facts, sorts=sorts, hits=tuple(hits), links=(ways["dram"], ways["ssd"]))
-    without = serving.turns(spec, physics=facts, sorts=sorts, hits=(hits[HBM], 0.0, 0.0), links=(None, None))
+    own, shared = reuse.parts(within)
+    found = hits_by_tier(own)
+    made = serving.turns(
+        spec,
+        physics=facts,
+        sorts=sorts,
+        hits=tuple(found),
+        links=(ways["dram"], ways["ssd"]),
+        prefix_hits=float(shared[SSD]),
+    )
+    without = serving.turns(
+        spec,
+        physics=facts,
+        sorts=sorts,
+        hits=(found[HBM], 0.0, 0.0),
+        links=(None, None),
+        prefix_hits=float(shared[HBM]),
+    )
     return Plan(
         given=given,
         spec=spec,
@@ -253,30 +261,6 @@ def _worked(
     )
 
 
-def _since(start: Start | None, *, reuse: Reuse, keep: Array, within: Array) -> tuple[Array, float]:
-    """Hits of caches that were empty at the start, averaged over their ages, and what was seen since."""
-    if start is None or not len(start.ages_s):
-        return within, 1.0
-    everything = float(reuse.hit_share(math.inf))
-    ages = np.minimum(keep[None, :], start.ages_s[:, None])
-    fresh = np.asarray(reuse.hit_share(ages), dtype=float).mean(axis=0)
-    seen = float(np.mean(reuse.hit_share(start.ages_s))) / everything if everything > 0 else 1.0
-    return np.minimum(within, fresh), seen
-
-
-def _not_met(spec: KvPoolSpec, *, settled: Reuse, room: Capacities, hits: float) -> Array:
-    """HBM hits lost when turns go to whichever unit is free; they are found in SSD if that holds all."""
-    units, reach = spec.prefill_units or 1, float(room.reach_tokens[HBM])
-    met = hits / units
-    if isinstance(settled, Streams) and reach > 0:
-        spread = wandering(settled, nodes=units, capacity_tokens=reach)
-        met = min(hits, float(spread.hit_share(spread.keep_s(reach))))
-    in_dram = spec.relation == "inclusive" and room.stored_bytes[DRAM] > 0
-    in_ssd = spec.relation != "exclusive" and room.stored_bytes[SSD] > 0
-    lost = hits - met
-    return np.array([lost, 0.0 if in_dram else lost, 0.0 if in_dram or in_ssd else lost])
-
-
 def own_sorts(spec: KvPoolSpec) -> tuple[Sort, ...]:
     """The turns of sessions or of popular prefixes."""
     return item_sorts(spec) if spec.source == "zipf" else session_sorts(spec, classes=turn_classes(spec))
@@ -298,71 +282,3 @@ def met(spec: KvPoolSpec, *, settled: Reuse, trace: traces.Trace | None, most_to
     if not isinstance(settled, Streams):
         return settled
     return wandering(settled, nodes=spec.nodes, capacity_tokens=most_tokens)
-
-
-def keep_s(spec: KvPoolSpec, *, reuse: Reuse, reach_tokens: Array) -> Array:
-    """How long an untouched entry stays within each reach, by the eviction chosen."""
-    times = np.asarray(reuse.keep_s(reach_tokens), dtype=float)
-    return np.minimum(times, spec.ttl_s) if spec.eviction == "ttl" else times
-
-
-def reach_hits(spec: KvPoolSpec, *, reuse: Reuse, reach: Array, keep: Array | None = None) -> Array:
-    """Share of the reusable tokens hit within each reach; ``keep`` are its times, where they are known."""
-    if spec.eviction == "value":
-        return np.asarray(reuse.hit_share_by_value(reach), dtype=float)
-    times = keep_s(spec, reuse=reuse, reach_tokens=reach) if keep is None else keep
-    return np.asarray(reuse.hit_share(times), dtype=float)
-
-
-def admitted_hits(spec: KvPoolSpec, *, reuse: Reuse, within: Array) -> Array:
-    """Hits when only a part of the contexts enters the pool: first those are dropped that nobody would ask for."""
-    if spec.admitted_share >= 1:
-        return within
-    asked_again = reuse.reusable_tokens_per_s / max(spec.turns_per_s * spec.context_tokens, 1e-300)
-    kept = min(1.0, spec.admitted_share / asked_again) if asked_again > 0 else 1.0
-    hbm = within[..., :1]
-    return hbm + kept * (within - hbm)
-
-
-def links(spec: KvPoolSpec, *, physics: Physics, reuse: Reuse, hits: Array) -> Mapping[str, Link]:
-    """The links with the traffic that these hits put on them."""
-    read = reuse.reusable_tokens_per_s * physics.stored_bytes_per_token * physics.read_copies
-    dram_idle, ssd_idle = prompt_bytes_per_s(spec)
-    usable = spec.nodes * spec.link_efficiency
-    remote = 1 - 1 / spec.nodes if spec.placement == "pool" else 0.0
-    over_network = remote * read * float(hits[DRAM] + hits[SSD])
-    network = link(
-        spec,
-        bytes_per_s=spec.network_bytes_per_s * spec.prefill_gpus / spec.gpus_per_node,
-        latency_s=0.0,
-        wanted_bytes_per_s=over_network,
-        total_bytes_per_s=usable * spec.network_bytes_per_s,
-    )
-    dram = link(
-        spec,
-        bytes_per_s=dram_idle,
-        latency_s=spec.dram_latency_s,
-        wanted_bytes_per_s=read * float(hits[DRAM]),
-        total_bytes_per_s=usable * spec.dram_read_bytes_per_s,
-    )
-    ssd = link(
-        spec,
-        bytes_per_s=ssd_idle,
-        latency_s=spec.ssd_latency_s,
-        wanted_bytes_per_s=read * float(hits[SSD]),
-        total_bytes_per_s=usable * spec.ssd_read_bytes_per_s,
-    )
-    if remote > 0:
-        dram, ssd = _behind(dram, network), _behind(ssd, network)
-    return {"dram": dram, "ssd": ssd, "network": network}
-
-
-def _behind(tier: Link, network: Link) -> Link:
-    """A tier read over the network has the narrower of both links, and the share that both serve."""
-    return Link(
-        min(tier.bytes_per_s, network.bytes_per_s),
-        tier.latency_s,
-        tier.utilisation,
-        min(tier.served_share, network.served_share),
-        min(tier.effective_bytes_per_s, network.effective_bytes_per_s),
-    )

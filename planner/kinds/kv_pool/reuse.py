@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from planner.formulas import caching, eviction, tier_mix
 from planner.formulas.caching import CachedLoad, OneShots, Sessions
 from planner.formulas.gaps import Exponential, GapLaw, LogNormal, Mixture, hyperexponential
 from planner.formulas.popularity import IndependentItems, SharedPrefixes, zipf
 from planner.kinds.kv_pool.spec import KvPoolSpec
+
+_AGES_S = np.concatenate(([0.0], np.geomspace(1e-4, 1e12, 800)))
 
 
 class Reuse(Protocol):
@@ -29,6 +33,9 @@ class Reuse(Protocol):
 
     def hit_share_by_value(self, capacity_tokens: Any) -> Any:
         """Of the reusable tokens, when what is worth least gives way."""
+
+    def parts(self, hit_share: Any) -> tuple[Any, Any]:
+        """Of such hits, how often a session's history is found, and how often a prefix that sessions share."""
 
     def marginal_hits_per_s(self, keep_s: float) -> float:
         """Tokens hit a second more for each token of capacity more [1/s]."""
@@ -49,6 +56,16 @@ class Streams:
 
     def hit_share(self, keep_s: Any) -> Any:
         return caching.hit_share(self.loads, time_s=keep_s)
+
+    def parts(self, hit_share: Any) -> tuple[Any, Any]:
+        """By the age at which all loads together are hit as much."""
+        shared = [load for load in self.loads if isinstance(load, SharedPrefixes)]
+        if not shared:
+            return hit_share, hit_share
+        own = [load for load in self.loads if not isinstance(load, SharedPrefixes)]
+        together = np.asarray(caching.hit_share(self.loads, time_s=_AGES_S), dtype=float)
+        ages = np.interp(hit_share, together, _AGES_S)
+        return caching.hit_share(own, time_s=ages), caching.hit_share(shared, time_s=ages)
 
     def hit_share_by_value(self, capacity_tokens: Any) -> Any:
         return eviction.value_ranked(self.loads).hit_share(capacity_tokens)

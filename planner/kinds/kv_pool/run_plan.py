@@ -9,7 +9,8 @@ import numpy as np
 from planner.core.catalog import Catalog
 from planner.core.simulation import SimulationRequest
 from planner.kinds.kv_pool import change, stream, traces
-from planner.kinds.kv_pool.plan import Plan, Start, plan
+from planner.kinds.kv_pool.plan import Plan, plan
+from planner.kinds.kv_pool.reach import Start
 from planner.kinds.kv_pool.simulation_options import Options, check, options
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
@@ -108,5 +109,6 @@ def _start(spec: KvPoolSpec, *, place: str, trace: traces.Trace | None, warmup_s
     ages = np.zeros(0)
     if trace is None and horizon_s > warmup_s:
         ages = warmup_s + (np.arange(AGES) + 0.5) / AGES * (horizon_s - warmup_s)
-    by_chance = spec.placement == "pool" and place != "affinity"
+    # Requests behind a popular prefix are no sessions: nothing tells the simulator which unit has the prefix.
+    by_chance = spec.placement == "pool" and (place != "affinity" or spec.source == "zipf")
     return Start(ages, apart=place in ("affinity", "random", "round_robin"), scattered_hbm=by_chance)

@@ -16,7 +16,7 @@ from planner.kinds.kv_pool.plan import Plan, at_rates
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
 
 CURVE_POINTS = 48
-RATE_POINTS = 12
+RATE_POINTS = 8
 FLUSH_POINTS = 40
 BILL_LABELS = {
     "new": "new tokens",
@@ -130,7 +130,15 @@ def _policies(plan: Plan) -> Series:
 
 def _rates(plan: Plan) -> list[float]:
     now = plan.spec.turns_per_s or 10.0
-    return sorted({now, *(float(now * share) for share in np.geomspace(0.06, 2.0, RATE_POINTS))})
+    return sorted(
+        {
+            now,
+            *(
+                float(now * share)
+                for share in (*np.geomspace(0.06, 0.9, RATE_POINTS), 1.06, 1.12, 1.18, 1.25, 1.5, 2.0)
+            ),
+        }
+    )
 
 
 def _by_rate(plan: Plan) -> Series:

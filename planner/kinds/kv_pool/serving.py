@@ -43,10 +43,24 @@ class Turns:
 
 
 def turns(
-    spec: KvPoolSpec, *, physics: Physics, sorts: Sequence[Sort], hits: Sequence[float], links: Sequence[Link | None]
+    spec: KvPoolSpec,
+    *,
+    physics: Physics,
+    sorts: Sequence[Sort],
+    hits: Sequence[float],
+    links: Sequence[Link | None],
+    prefix_hits: float | None = None,
 ) -> Turns:
-    """All turns when each tier hits its share of the reusable tokens; ``links`` are those of DRAM and SSD."""
-    cells = [_cells(spec, physics=physics, sort=sort, hits=hits, links=links) for sort in sorts if sort.weight > 0]
+    """All turns when each tier finds its share of the histories; ``links`` are those of DRAM and SSD.
+
+    ``prefix_hits`` is how often a prefix that sessions share is found where the session's own history is not.
+    """
+    shared = min(sum(hits), 1.0) if prefix_hits is None else prefix_hits
+    cells = [
+        _cells(spec, physics=physics, sort=sort, hits=hits, links=links, shared=shared)
+        for sort in sorts
+        if sort.weight > 0
+    ]
     rows: list[tuple[Array, Array, Array, Array]] = [row for cell in cells for row in cell.rows]
     weight, computed, held, path = (np.concatenate(column) for column in zip(*rows, strict=True))
     fetched = [_weighted_share([(cell.wanted[tier], cell.fetched[tier]) for cell in cells]) for tier in range(3)]
@@ -61,11 +75,17 @@ class _Cells:
 
 
 def _cells(
-    spec: KvPoolSpec, *, physics: Physics, sort: Sort, hits: Sequence[float], links: Sequence[Link | None]
+    spec: KvPoolSpec,
+    *,
+    physics: Physics,
+    sort: Sort,
+    hits: Sequence[float],
+    links: Sequence[Link | None],
+    shared: float,
 ) -> _Cells:
     """One sort of turn by where its prefix is found."""
     count = len(sort.prompt_tokens)
-    prefix_hit = min(sum(hits), 1.0) * sort.sessions_prefix_tokens
+    prefix_hit = shared * sort.sessions_prefix_tokens
     miss_s = physics.compute_s(sort.prompt_tokens - prefix_hit, cached_tokens=prefix_hit)
     cached = np.maximum(sort.reusable_tokens - physics.tail_tokens, 0.0)
     rest = sort.prompt_tokens - cached

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
 from planner.core.text import gettext_noop as _
-from planner.kinds.kv_pool.metrics import BY_NAME, SERVING
+from planner.kinds.kv_pool.metrics import BY_NAME
+from planner.kinds.kv_pool.metrics_serving import SERVING
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run
 from planner.kinds.kv_pool.words import counted
@@ -142,9 +143,10 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
         if ttft.value is not None:
             verdict = "inside" if ttft.met else "**outside**"
             sentence += f" TTFT P99 {show(ttft.value, 's')}, {verdict} {show(run.spec.ttft_p99_slo_s, 's')}."
+    uncounted = f"; the first {show(outcome.warmup_s, 's')} are not counted" if outcome.warmup_s > 0 else ""
     note = (
         f"{outcome.finished:,} turns over {show(outcome.simulated_s, 's')} on {counted(outcome.config.nodes, 'unit')}, "
-        f"caches empty at first; the first {show(outcome.warmup_s, 's')} are not counted."
+        f"caches empty at first{uncounted}."
     )
     facts = (*(f"{name}_hit_share" for name in LABELS if f"{name}_hit_share" in metrics), "ttft_p99_s")
     return Answer(metric="hit_share", sentence=sentence, note=note, facts=facts, cost_metric=None)

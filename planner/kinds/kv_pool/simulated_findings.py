@@ -9,6 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run, cold_start_s
+from planner.kinds.kv_pool.simulated import DEFINITIONS
 from planner.kinds.kv_pool.words import counted, percent
 
 if TYPE_CHECKING:
@@ -103,11 +104,9 @@ def _policies(outcomes: Mapping[str, Outcome]) -> Iterator[Finding]:
         return
     best = max(shares, key=lambda name: shares[name])
     told = ", ".join(f"{LABELS[name]} {percent(share)}" for name, share in shares.items())
-    tie = max(shares.values()) - min(shares.values()) <= ALIKE
-    verdict = "The three tie" if tie else f"Most is found when entries are dropped {LABELS[best]}"
-    if best == "lru" and not tie:
-        verdict = "Most is found when the least recently used is dropped"
-    yield Finding("policies_compared", "info", f"On the same turns: {told}. {verdict}.", f"{best}_hit_share")
+    leaders = [LABELS[name] for name, share in shares.items() if share >= shares[best] - ALIKE]
+    verdict = "All tie" if len(leaders) == len(shares) else f"Most is found {' and '.join(sorted(leaders))}"
+    yield Finding("policies_compared", "info", f"Dropped on the same turns: {told}. {verdict}.", f"{best}_hit_share")
 
 
 def _upgrade(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
@@ -147,7 +146,7 @@ def _unreliable(intervals: Mapping[str, Interval | None]) -> Iterator[Finding]:
     doubtful = {name: each for name, each in intervals.items() if each is not None and each.unreliable}
     if doubtful:
         reasons = "; ".join(sorted({each.reason for each in doubtful.values()}))
-        names = ", ".join(sorted(name.removesuffix("_s").replace("_", " ") for name in doubtful))
+        names = ", ".join(sorted({DEFINITIONS[name].label for name in doubtful}))
         yield Finding(
             "interval_unreliable",
             "info",

@@ -143,6 +143,10 @@ class TraceReuse:
         references = np.where(np.isinf(keep_s), len(within) - 1.0, references)
         return (within[references.astype(np.int64)] / within[-1])[()]
 
+    def parts(self, hit_share: Any) -> tuple[Any, Any]:
+        """Nothing is told apart."""
+        return hit_share, hit_share
+
     def hit_share_by_value(self, capacity_tokens: Any) -> Any:
         """One class of entries: by value is by age."""
         return self.hit_share(self.keep_s(capacity_tokens))

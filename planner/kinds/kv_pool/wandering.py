@@ -78,7 +78,7 @@ class Copies:
     """The same load on each of many caches, told as one of them all."""
 
     load: CachedLoad
-    copies: int
+    copies: float
 
     @property
     def reusable_tokens_per_s(self) -> float:
@@ -92,6 +92,33 @@ class Copies:
 
     def hit_tokens_per_s(self, time_s: Any) -> Any:
         return self.copies * self.load.hit_tokens_per_s(time_s)
+
+
+def with_copies(streams: Streams, *, units: float) -> Streams:
+    """The streams in the HBM of many units: each keeps a copy of the prefixes that its sessions share."""
+    return Streams(tuple(_copied(load, units=units) for load in streams.loads))
+
+
+def _copied(load: CachedLoad, *, units: float) -> CachedLoad:
+    if not isinstance(load, SharedPrefixes) or units <= 1:
+        return load
+    each = SharedPrefixes(
+        load.popularity,
+        load.prefix_tokens,
+        sessions_per_s=load.sessions_per_s / units,
+        mean_turns=load.mean_turns,
+        gaps=load.gaps,
+    )
+    return Copies(each, units)
+
+
+def extra_copies_tokens(streams: Streams, *, units: float, keep_s: float) -> float:
+    """Room that the copies take beyond one of each prefix."""
+    shared = [load for load in streams.loads if isinstance(load, SharedPrefixes)]
+    held = [
+        float(_copied(load, units=units).occupancy_tokens(keep_s) - load.occupancy_tokens(keep_s)) for load in shared
+    ]
+    return max(0.0, math.fsum(held)) if all(math.isfinite(each) for each in held) else 0.0
 
 
 def wandering(streams: Streams, *, nodes: int, capacity_tokens: float) -> Streams:
