@@ -303,6 +303,20 @@ def test_a_finding_is_reached_and_its_change_answers_it(code: str) -> None:
         assert finding.message not in messages
 
 
+def test_the_best_mix_is_within_the_budget_and_lowers_the_bill() -> None:
+    made, spec = answer(), KIND.spec()
+    mix = made.series["tier_mix"]
+    best, dram_only, ssd_only = (
+        [float(bill or 0) for bill in mix.column(name).values]
+        for name in ("bill_usd_per_h", "dram_only_usd_per_h", "ssd_only_usd_per_h")
+    )
+    assert all(one <= min(rest) + 1e-9 for one, *rest in zip(best, dram_only, ssd_only, strict=True))
+    assert best == sorted(best, reverse=True)
+    assert max(float(spend or 0) for spend in mix.column("spend_usd_per_month").values) == pytest.approx(15_216)
+    change = next(each for each in KIND.advice.variants(spec, made) if each.label.startswith("Least bill")).change
+    assert value(answer(**change), "cost_usd_per_h") < value(made, "cost_usd_per_h")
+
+
 def test_missing_hashes_are_named() -> None:
     from planner.core.catalog import MissingFigure
 

@@ -17,6 +17,7 @@ __all__ = ["follow_ups", "questions", "variants"]
 
 MOVES = ("cost_usd_per_h", "hit_share", "ttft_p99_s", "ssd_life_years", "dram_fetch_s", "shareable_after_s")
 """What a change is told by, beside the GPUs it saves."""
+WORTH_A_CLICK = 0.99
 _DEFAULTS = KvPoolSpec()
 _REUSE = ("source", "gap_law", "gap_s", "gap_sigma", "continue_probability", "workload")
 
@@ -153,7 +154,9 @@ def best_mix(spec: KvPoolSpec, result: Result) -> list[Variant]:
     numbers = [row for row in rows if all(isinstance(value, int | float) for value in row)]
     if not numbers:
         return []
-    _, dram, ssd = min(numbers, key=lambda row: float(row[0] or 0.0))
+    least, dram, ssd = min(numbers, key=lambda row: float(row[0] or 0.0))
+    if float(least or 0.0) > WORTH_A_CLICK * (result.value("cost_usd_per_h") or 0.0):
+        return []
     change = {
         "dram_bytes_per_node": _bought(float(dram or 0.0), nodes=spec.nodes),
         "ssd_bytes_per_node": _bought(float(ssd or 0.0), nodes=spec.nodes),

@@ -73,6 +73,7 @@ def _stores(spec: KvPoolSpec, result: Result) -> list[Box]:
                 f"{show(result.value(f'{name}_sessions'), 'sessions')}",
                 f"{_share(result, f'{name}_hit_share')} of hits",
                 _kept(result, name),
+                f"links {_share(result, f'{name}_link_utilisation')} busy",
             ),
             rank=3,
             lane=lane,
@@ -86,12 +87,11 @@ def _stores(spec: KvPoolSpec, result: Result) -> list[Box]:
 def _reads(spec: KvPoolSpec, result: Result) -> list[Flow]:
     """What is read back and written; the first tier takes the writes."""
     sizes = {"dram": spec.dram_bytes_per_node, "ssd": spec.ssd_bytes_per_node}
-    used = {name: result.value(f"{name}_link_utilisation") or 0.0 for name, _ in _TIERS}
     return [
         Flow(
             name,
             "prefill",
-            f"{show(result.value(f'{name}_fetch_s'), 's')} a read, links {show(used[name], 'ratio')}",
+            f"read {show(result.value(f'{name}_fetch_s'), 's')}",
             both_ways=True,
         )
         for name, _ in _TIERS

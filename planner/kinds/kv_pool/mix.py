@@ -1,6 +1,6 @@
 """The best mix of DRAM and SSD for a budget: the least bill of prefill and tiers together.
 
-Many mixes are answered at once; what a hit in a tier saves is taken at idle links, units are not rounded.
+Many mixes are answered at once; what a hit in a tier saves is taken at idle links.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ DRAM_SHARES = np.array([0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0])
 """Of what is spent: none first, all last."""
 _FREE, _MOST_BYTES = 1e-18, 1e20
 """Dollars a byte and month that are none, and bytes that nobody buys."""
+_NO_MIX = 1e9
+LEAST_YEARS = 1.0
+"""By their rating: drives that last less are no mix."""
 PRICED_MONTHS = 48.0
 """Over which the prices of tiers spread a purchase."""
 
@@ -67,7 +70,8 @@ def _answer(plan: Plan, *, share: Array, dram: Array, ssd: Array, dram_price: fl
     within = plan.hits_with(tokens)
     hits = np.diff(within, axis=-1, prepend=0.0)
     needed = _units(plan, hits=hits)
-    units_usd = needed * (1 + plan.spec.headroom) * money.unit_usd_per_h(plan.spec)
+    units = np.ceil(needed * (1 + plan.spec.headroom) * (1 - 1e-9))
+    units_usd = units * money.unit_usd_per_h(plan.spec)
     wear = _wear(plan, within=within, ssd=ssd)
     tiers_month = dram * dram_price + ssd * ssd_price * wear
     return Mixes(tiers_month, share, dram, ssd, within[:, SSD], units_usd + tiers_month / cost.HOURS_PER_MONTH)
@@ -107,7 +111,9 @@ def _wear(plan: Plan, *, within: Array, ssd: Array) -> Array:
     per_s = writes.ssd_write_bytes_per_s(plan, within=within) * spec.write_amplification
     can = SEQUENTIAL_OPTIMISM * spec.ssd_rated_years * spec.ssd_dwpd * ssd
     wanted = PRICED_MONTHS / 12 * per_s * DAY_S
-    return np.where(wanted > can, wanted / np.maximum(can, 1.0), 1.0)
+    again = np.where(wanted > can, wanted / np.maximum(can, 1.0), 1.0)
+    too_short = (ssd > 0) & (per_s * DAY_S * LEAST_YEARS > can / SEQUENTIAL_OPTIMISM)
+    return np.where(too_short, _NO_MIX, again)
 
 
 def best_by_spend(plan: Plan, *, found: Mixes, only: Array | None = None) -> Mixes:

@@ -68,6 +68,9 @@ class Streams:
         return caching.hit_share(own, time_s=ages), caching.hit_share(shared, time_s=ages)
 
     def hit_share_by_value(self, capacity_tokens: Any) -> Any:
+        """One sort of entry is ranked by age, so that it is as under LRU."""
+        if len(self.loads) == 1:
+            return self.hit_share(self.keep_s(capacity_tokens))
         return eviction.value_ranked(self.loads).hit_share(capacity_tokens)
 
     def marginal_hits_per_s(self, keep_s: float) -> float:
