@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.formulas import flush
+from planner.kinds.kv_pool.simulation_options import DEFAULT_DURATION_S, USUAL_REQUESTS
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.words import money, percent, times
 
@@ -17,7 +19,7 @@ def follow_ups(spec: KvPoolSpec, result: Result) -> Sequence[FollowUp]:
     if spec.turns_per_s <= 0:
         return (FollowUp("What does the pool cost with nobody there?", _idle(result)),)
     return (
-        _upgrade(result),
+        _upgrade(spec, result),
         _canary(spec, result),
         _node_lost(spec, result),
         _replicas(spec, result),
@@ -31,7 +33,15 @@ def _idle(result: Result) -> str:
     return f"Its tiers, {money(result.value('tiers_usd_per_month') or 0.0)} a month."
 
 
-def _upgrade(result: Result) -> FollowUp:
+def _event(spec: KvPoolSpec, name: str) -> Mapping[str, Any] | None:
+    """Options of a run with this event in its last third; none for a trace, whose length is its own."""
+    if spec.source == "trace":
+        return None
+    lasts_s = min(DEFAULT_DURATION_S, USUAL_REQUESTS / spec.turns_per_s)
+    return {name: round(lasts_s * 2 / 3), "policies": "chosen"}
+
+
+def _upgrade(spec: KvPoolSpec, result: Result) -> FollowUp:
     surge, warm, step = (result.value(name) for name in ("flush_surge", "flush_95_s", "safe_weight_step"))
     tokens = result.value("flush_tokens") or 0.0
     safe = f" At its load the fleet takes {percent(step)} of the traffic cold at a time." if step is not None else ""
@@ -41,6 +51,7 @@ def _upgrade(result: Result) -> FollowUp:
         f"{times(surge or 1.0)} its usual work, and 95 % of the hits are back after {show(warm, 's')}. In all "
         f"{show(tokens, 'tokens')} are computed again.{safe} Old entries leave by themselves; deleting them in bulk "
         "only frees room.",
+        simulate=_event(spec, "upgrade_at_s"),
     )
 
 
@@ -63,6 +74,7 @@ def _node_lost(spec: KvPoolSpec, result: Result) -> FollowUp:
         f"One entry in {spec.nodes:,} is gone: {show(tokens, 'tokens')} are computed again over the next pauses, and "
         f"hits settle at {percent(left)} until the node is back. A second copy of all would halve the capacity for "
         "that: sessions need none.",
+        simulate=_event(spec, "lose_unit_at_s"),
     )
 
 

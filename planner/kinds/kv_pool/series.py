@@ -16,7 +16,7 @@ from planner.kinds.kv_pool.plan import Plan, at_rates
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
 
 CURVE_POINTS = 48
-RATE_POINTS = 8
+RATE_POINTS = 6
 FLUSH_POINTS = 40
 BILL_LABELS = {
     "new": "new tokens",
@@ -133,10 +133,7 @@ def _rates(plan: Plan) -> list[float]:
     return sorted(
         {
             now,
-            *(
-                float(now * share)
-                for share in (*np.geomspace(0.06, 0.9, RATE_POINTS), 1.06, 1.12, 1.18, 1.25, 1.5, 2.0)
-            ),
+            *(float(now * share) for share in (*np.geomspace(0.06, 0.9, RATE_POINTS), 1.08, 1.16, 1.25, 2.0)),
         }
     )
 
