@@ -48,9 +48,7 @@ def architecture(spec: GatewaySpec, result: Result) -> Diagram:
     flows = [
         Flow("clients", "balancer", rate),
         Flow("balancer", "gateway", "TLS"),
-        Flow(
-            "gateway", "instances", f"{rate}, {show(result.value('events_per_s'), '1/s')} events back", both_ways=True
-        ),
+        Flow("gateway", "instances", f"{show(result.value('events_per_s'), '1/s')} events", both_ways=True),
     ]
     boxes, flows = _with_index(spec, result, boxes=boxes, flows=flows, size=index_size)
     return Diagram(

@@ -58,7 +58,7 @@ def routing(plan: Plan) -> Iterator[Metric]:
     yield figure("ttft_p99_s", chosen.ttft_p99_s, basis="extrapolated", objective=plan.spec.ttft_p99_slo_s)
     yield figure("load_skew", chosen.skew)
     yield figure("max_rps", chosen.capacity_rps)
-    yield figure("relative_capacity", chosen.relative)
+    yield figure("relative_capacity", policies.relative(chosen))
     yield figure("affinity_gain", policies.gain)
     yield figure("instances_needed", plan.spec.instances * plan.load.rps / chosen.capacity_rps)
     yield figure("instances_needed_random", plan.spec.instances * plan.load.rps / random.capacity_rps)

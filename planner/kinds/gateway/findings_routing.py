@@ -116,8 +116,8 @@ def _hot_prefix(plan: Plan) -> Iterator[Finding]:
         code="hot_prefixes",
         severity="info",
         message=f"{_hot(hot.groups)} more than {cap:g} × the mean load each, {percent(hot.share)} of the sessions "
-        f"together: under a cap they lie on {hot.copies:,.0f} places. Without one the fullest instance "
-        f"gets {naive.skew:.3g} × the mean and the fleet carries {show(naive.capacity_rps, 'req/s')}.",
+        f"together: under a cap they lie on {hot.copies:,.0f} places. Without one the fullest instance gets "
+        f"{naive.skew:.3g} × the mean.",
         metric="load_skew",
         suggestion="A cap alone does not even out chance: copies fall on the same instances. Spill by load as well.",
     )

@@ -13,6 +13,9 @@ from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.waits import UNCAPPED
 from planner.kinds.gateway.words import counted, few, percent
 
+LOST_AT_S, CANARY_AT_S = 100.0, 75.0
+"""Of a run of two and a half minutes: when caches are warm, and early enough to see what follows."""
+
 
 def follow_ups(spec: GatewaySpec, result: Result) -> Sequence[FollowUp]:
     """What an experienced reviewer asks."""
@@ -78,6 +81,7 @@ def _instance_dies(spec: GatewaySpec, result: Result) -> FollowUp:
         "gone: "
         f"{show(result.value('cold_surge_tokens'), 'tokens')} are computed again, and the others are "
         f"{percent(result.value('utilisation_after_loss') or 0.0)} busy at first.",
+        {"fail_at_s": LOST_AT_S, "policies": "chosen"},
     )
 
 
@@ -93,6 +97,7 @@ def _canary(spec: GatewaySpec, result: Result) -> FollowUp:
         f"1, 5, 25 and 50 % take {show(result.value('rollout_s'), 's')} in all. The index keeps versions apart, "
         "because KV "
         "of one is worth nothing to the other.",
+        {"canary_at_s": CANARY_AT_S, "policies": "chosen"},
     )
 
 
@@ -110,7 +115,7 @@ def _hot_prefix(result: Result) -> FollowUp:
             f"cap and spilling by load it is copied, and the fullest has {result.value('load_skew') or 1.0:.3g} × with "
             "the policy of this design."
         )
-    return FollowUp("One prefix becomes very popular. What happens?", answer)
+    return FollowUp("One prefix becomes very popular. What happens?", answer, {"policies": "all"})
 
 
 def _retry_storm(spec: GatewaySpec, result: Result) -> FollowUp:

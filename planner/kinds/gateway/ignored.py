@@ -28,7 +28,7 @@ _OF_STREAMS = (
     "file_descriptors",
     "usable_share",
 )
-_OF_REUSE = ("gap_s", "gap_sigma", "prefix_exponent", "own_dispatches")
+_OF_QUEUES = ("own_dispatches",)
 _OF_PREFIXES = ("prefix_exponent", "prefix_tokens", "hash_key", "load_bound", "hot_prefix_cap")
 _OF_MANY = ("load_bound", "own_dispatches", "ejection_cap", "hot_prefix_cap")
 _OF_ERRORS = ("passive_failures", "verdicts")
@@ -58,7 +58,7 @@ def findings(plan: Plan) -> Iterator[Finding]:
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
     spec = plan.spec
     if spec.peak_rps <= 0:
-        named = (*_OF_STREAMS, *_OF_REUSE, *_OF_ERRORS, *_OF_LOSSES, *_OF_EVENTS)
+        named = (*_OF_STREAMS, *_OF_QUEUES, *_OF_ERRORS, *_OF_LOSSES, "index_own", "index_updates_per_s")
         yield from ((name, "there are no requests") for name in named)
     yield from _of_health(plan)
     yield from _of_index(plan)

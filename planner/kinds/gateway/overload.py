@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 from planner.formulas import shedding
 from planner.kinds.gateway.policies import Outcome
-from planner.kinds.gateway.service import request_s
 from planner.kinds.gateway.spec import GatewaySpec
+from planner.kinds.gateway.waits import UNCAPPED
 
 MOST_DEADLINE = 2000.0
 """Service times; beyond it a queue limit makes no difference that can be told."""
-LEAST_SERVICE_S = 1e-9
+UNBOUNDED = ("prefix_aware", UNCAPPED)
+"""Policies whose fullest instance saturates before the others; the overload is of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
     """An instance as a queue M/M/1/K that gives each request its prefill and its part of decode.
 
-    Loads are multiples of what saturates the instances, decode included: as the rate grows both grow together.
+    Loads are multiples of what saturates the instances, decode included: as the rate grows both grow together, and the
+    caches hold less of each session.
     """
 
     deadline: float
@@ -41,11 +43,11 @@ class Overload:
 
 def overload_of(spec: GatewaySpec, *, chosen: Outcome) -> Overload:
     """Past saturation with the hits of the policy of the spec."""
-    each_s = max(request_s(spec, computed_tokens=chosen.service.computed_tokens), LEAST_SERVICE_S)
+    saturation = chosen.capacity_rps * (chosen.skew if chosen.name in UNBOUNDED else 1.0)
+    each_s = spec.instances / saturation
     factor, deadline = spec.overload_factor, min(spec.ttft_p99_slo_s / each_s, MOST_DEADLINE)
     best = shedding.best_limit(factor, deadline=deadline)
     limit = spec.queue_limit or best
-    saturation = spec.instances / each_s
     urgent, other = shedding.shed_shares([factor * spec.urgent_share, factor * (1 - spec.urgent_share)])
     return Overload(
         deadline=deadline,

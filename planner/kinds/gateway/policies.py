@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -11,13 +13,12 @@ from planner.formulas import affinity, hashing, prefix_index, queueing
 from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
 from planner.kinds.gateway.ring import pushed_share
+from planner.kinds.gateway.saturation import LEAST_REQUEST_S, saturation_rps
 from planner.kinds.gateway.service import Service, request_s, service_of
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.waits import SPREADING, UNCAPPED, Bound, spilled_share, uneven, wait_s
 
 LABELS = {**POLICY_LABELS, UNCAPPED: "Longest prefix, no cap"}
-LEAST_REQUEST_S = 1e-9
-"""A request that computes nothing still takes a moment."""
 IN_WORDS = {
     "random": "random routing",
     "round_robin": "round robin",
@@ -48,10 +49,15 @@ class Outcome:
     """Mean load of the fullest instance over the mean of all."""
     spilled: float
     """Requests sent away from the holder of their prefix because its queue is longer than computing it."""
-    capacity_rps: float
-    """Request rate that saturates the first instance."""
-    relative: float = 1.0
-    """The same over random's."""
+    nominal_rps: float
+    """Rate that would saturate the first instance if caches found as much as they do at the peak."""
+    saturates: Callable[[], float] = field(compare=False, repr=False)
+    """The rate that does, worked out when somebody asks."""
+
+    @property
+    def capacity_rps(self) -> float:
+        """Request rate that saturates the first instance; at it caches hold less of each session."""
+        return self.saturates()
 
     @property
     def label(self) -> str:
@@ -93,7 +99,11 @@ class Policies:
     def best(self) -> Outcome:
         """The most capacity; between equals the shortest wait."""
         real = [each for each in self.outcomes.values() if each.name != UNCAPPED]
-        return max(real, key=lambda each: (round(each.capacity_rps, 6), -(each.wait_s or math.inf)))
+        return max(real, key=lambda each: (round(each.nominal_rps, 6), -(each.wait_s or math.inf)))
+
+    def relative(self, outcome: Outcome) -> float:
+        """Capacity over random's."""
+        return outcome.capacity_rps / self.outcomes["random"].capacity_rps
 
 
 def policies_of(spec: GatewaySpec, *, routers: int, gateway_s: float) -> Policies:
@@ -103,8 +113,7 @@ def policies_of(spec: GatewaySpec, *, routers: int, gateway_s: float) -> Policie
     if spec.hot_prefix_cap is not None:
         names.insert(names.index("cost_based"), UNCAPPED)
     drafts = [_outcome(spec, reuse, name=name, routers=routers, gateway_s=gateway_s) for name in names]
-    base = drafts[0].capacity_rps
-    outcomes = {each.name: replace(each, relative=each.capacity_rps / base) for each in _with_tails(drafts, gateway_s)}
+    outcomes = {each.name: each for each in _with_tails(drafts, gateway_s)}
     spread, pooled = hits(reuse, placement="spread"), hits(reuse, placement="pooled")
     random = outcomes["random"]
     share = random.service.prefill_share / random.service.rho if random.service.rho > 0 else 0.0
@@ -142,52 +151,91 @@ def _placement(spec: GatewaySpec, name: str) -> tuple[Placement, float]:
     return "copied", spec.hot_prefix_cap
 
 
-def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gateway_s: float) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Hits of a policy: where it places requests, what its index knows, what is still there."""
+
+    placed: Hits
+    reached: Hits
+    delivered: Hits
+
+
+def _found(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int) -> _Found:
     placement, cap = _placement(spec, name)
-    found = hits(reuse, placement=placement, cap=cap)
+    placed = hits(reuse, placement=placement, cap=cap)
     if name == "prefix_aware" and not math.isinf(cap) and reuse.groups:
-        found = _pushed(reuse, found, cap=cap)
-    reached = (
-        _reached(spec, reuse, found, routers=routers) if name in ("prefix_aware", UNCAPPED, "cost_based") else found
-    )
-    delivered = _delivered(spec, reached, name=name)
-    service = service_of(spec, reuse=reuse, hits=delivered)
-    bound = Bound(0.0, 0.0)
-    spilled = 0.0
-    if name == "cost_based":
-        bound = _bound(spec, reuse, delivered, service=service)
-        spilled = spilled_share(service, bound=bound)
-        service = service_of(spec, reuse=reuse, hits=delivered, extra_tokens=spilled * _moved(reuse, delivered))
-    load = uneven(spec, reuse, name=name, cap=cap)
+        placed = _pushed(reuse, placed, cap=cap)
+    looks = name in ("prefix_aware", UNCAPPED, "cost_based")
+    reached = _reached(spec, reuse, placed, routers=routers) if looks else placed
+    return _Found(placed, reached, _delivered(spec, reached, name=name))
+
+
+def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gateway_s: float) -> Outcome:
+    found = _found(spec, reuse, name=name, routers=routers)
+    service, bound, spilled = _served(spec, reuse, found.delivered, name=name, elsewhere=_elsewhere(reuse))
+    load = uneven(spec, reuse, name=name, cap=_placement(spec, name)[1])
     waiting_s = wait_s(spec, reuse, name=name, service=service, load=load, bound=bound, routers=routers)
     mean_s = service.mean_s
+
+    skew = load.peak if name in ("prefix_aware", UNCAPPED) else 1.0
     each_s = max(request_s(spec, computed_tokens=service.computed_tokens), LEAST_REQUEST_S)
     return Outcome(
         name=name,
-        hits=found,
+        hits=found.placed,
         delivered=1 - service.computed_tokens / reuse.prompt_tokens if reuse.rps > 0 else 0.0,
-        captured=reached.share,
+        captured=found.reached.share,
         service=service,
         wait_s=waiting_s,
         ttft_s=None if waiting_s is None or mean_s is None else gateway_s + waiting_s + mean_s,
         ttft_p99_s=None,
         skew=load.peak,
         spilled=spilled,
-        capacity_rps=spec.instances / each_s / (load.peak if name in ("prefix_aware", UNCAPPED) else 1.0),
+        nominal_rps=spec.instances / each_s / skew,
+        saturates=cache(lambda: _saturates(spec, reuse, name=name, routers=routers, service=service, skew=skew)),
     )
 
 
-def _moved(reuse: Reuse, delivered: Hits) -> float:
-    """Tokens that a turn with a history computes again when it leaves the instance that holds it."""
-    elsewhere = hits(reuse, placement="spread").prefix
-    return reuse.found_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
+def _elsewhere(reuse: Reuse) -> float:
+    """Share of the shared prefixes that any instance holds at the peak."""
+    return hits(reuse, placement="spread").prefix
 
 
-def _bound(spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, service: Service) -> Bound:
-    """How many requests find their history in one place only, and what leaving it costs."""
+def _served(
+    spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, name: str, elsewhere: float
+) -> tuple[Service, Bound, float]:
+    """The service of a policy; the cost-based one computes again what leaves long queues."""
+    service = service_of(spec, reuse=reuse, hits=delivered)
+    if name != "cost_based" or spec.instances < 2:
+        return service, Bound(0.0, 0.0), 0.0
+    # Tokens that a turn with a history computes again when it leaves the instance that holds it.
+    again = reuse.found_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
     left = max(1 - service.decode_share, 1e-12)
-    saved_s = _moved(reuse, delivered) / (spec.prefill_tokens_per_s * left)
-    return Bound(reuse.follow_share * delivered.history, saved_s)
+    bound = Bound(reuse.follow_share * delivered.history, again / (spec.prefill_tokens_per_s * left))
+    spilled = spilled_share(service, bound=bound)
+    extra = spilled * again
+    return service_of(spec, reuse=reuse, hits=delivered, extra_tokens=extra), bound, spilled
+
+
+def _saturates(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, service: Service, skew: float) -> float:
+    """The rate at which the first instance is full, with what caches find at that rate."""
+    whole = reuse.prompt_tokens
+    elsewhere = _elsewhere(reuse)
+
+    def computed(rps: float) -> float:
+        there, loaded = replace(reuse, rps=rps), spec.model_copy(update={"peak_rps": rps})
+        found = _found(loaded, there, name=name, routers=routers)
+        return _served(loaded, there, found.delivered, name=name, elsewhere=elsewhere)[0].computed_tokens
+
+    start_rps, tokens = reuse.rps, service.computed_tokens
+    if start_rps <= 0:
+        start_rps = _cold_rps(spec, whole)
+        tokens = computed(start_rps)
+    return saturation_rps(spec, computed=computed, skew=skew, start_rps=start_rps, start_tokens=tokens)
+
+
+def _cold_rps(spec: GatewaySpec, tokens: float) -> float:
+    """What the instances carry without a hit."""
+    return spec.instances / max(request_s(spec, computed_tokens=tokens), LEAST_REQUEST_S)
 
 
 def _pushed(reuse: Reuse, found: Hits, *, cap: float) -> Hits:

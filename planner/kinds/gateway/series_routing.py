@@ -39,7 +39,7 @@ def policies(plan: Plan) -> Series:
         ("ttft_p99_s", "TTFT P99", "s", [each.ttft_p99_s for each in rows]),
         ("load_skew", "fullest instance", "× mean", [each.skew for each in rows]),
         ("capacity_rps", "saturates at", "req/s", [each.capacity_rps for each in rows]),
-        ("relative_capacity", "capacity over random's", "×", [each.relative for each in rows]),
+        ("relative_capacity", "capacity over random's", "×", [plan.policies.relative(each) for each in rows]),
     )
 
 

@@ -30,7 +30,7 @@ def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int) -
     from sims.systems.gateway import Config
 
     spec = made.spec
-    left = max(1 - made.policies.chosen.service.decode_share, LEAST_LEFT)
+    left = left_for_prefill(made, rate_scale=chosen.rate_scale)
     limit = made.overload.limit
     urgent = chosen.priorities == "on"
     cap = 0.0 if policy == UNCAPPED or spec.hot_prefix_cap is None else spec.hot_prefix_cap
@@ -63,6 +63,13 @@ def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int) -
         canary_by_session=spec.canary_by == "session",
         health=health_of(spec),
     )
+
+
+def left_for_prefill(made: Plan, *, rate_scale: float) -> float:
+    """Share of an instance's time that decode leaves at the rate of the run, or at saturation if that is less."""
+    spec = made.spec
+    rate = min(spec.peak_rps * rate_scale, made.policies.chosen.capacity_rps)
+    return max(1 - rate / spec.instances * spec.output_tokens / spec.decode_tokens_per_s, LEAST_LEFT)
 
 
 def health_of(spec: GatewaySpec) -> Health:

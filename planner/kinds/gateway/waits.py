@@ -166,7 +166,9 @@ def wait_below_s(*, rho: float, mean_wait_s: float, at_most_s: float) -> float:
 def spilled_share(service: Service, *, bound: Bound) -> float:
     """Requests that leave their instance because its queue is longer than what staying saves."""
     mean, rho = service.mean_s, service.queue_rho
-    if mean is None or not 0 < rho < 1 or bound.share <= 0:
+    if bound.share <= 0 or rho <= 0:
         return 0.0
+    if mean is None or rho >= 1:
+        return bound.share
     tail_s = (1 + service.scv) / 2 * mean / (1 - rho)
     return bound.share * rho * math.exp(-bound.saved_s / tail_s) if tail_s > 0 else 0.0
