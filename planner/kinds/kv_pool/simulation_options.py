@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from planner.core.run_options import check_length, check_moments, read_options
 from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
 from planner.kinds.kv_pool.spec import KvPoolSpec
@@ -90,50 +91,16 @@ class Options:
 
 def check(spec: KvPoolSpec, *, request: SimulationRequest, chosen: Options) -> None:
     """Refuse a run that is impossible or far too long; raises ValueError that names what."""
-    duration_s = request.duration_s
-    if duration_s is not None and not 0 < duration_s < 1e9:
-        raise ValueError(f"duration_s: must be above 0 and below 1e9 s, is {duration_s:g}")
-    if request.requests is not None and not 1 <= request.requests <= MAX_REQUESTS:
-        raise ValueError(f"requests: must be from 1 to {MAX_REQUESTS:,}, is {request.requests:,}")
-    rate = spec.turns_per_s * chosen.rate_scale
-    if request.workload is None and spec.source != "trace" and duration_s is not None and request.requests is None:
-        expected = rate * duration_s
-        if expected > MAX_REQUESTS:
-            raise ValueError(f"duration_s: {expected:,.0f} requests would arrive; the most is {MAX_REQUESTS:,}")
     if request.workload is not None and request.workload.blocks is None:
         raise ValueError("workload: this trace has no block hashes, so nothing in it can be found again")
-    if duration_s is not None:
-        moments = {name: getattr(chosen, name) for name in ("warmup_s", "upgrade_at_s", "lose_unit_at_s")}
-        for name, at_s in moments.items():
-            if at_s is not None and at_s >= duration_s:
-                raise ValueError(f"options.{name}: {at_s:g} s is not within the run of {duration_s:g} s")
+    draws = request.workload is None and spec.source != "trace" and request.duration_s is not None
+    rate = spec.turns_per_s * chosen.rate_scale if draws else None
+    check_length(request, most_requests=MAX_REQUESTS, rate_rps=rate, usual_s=DEFAULT_DURATION_S)
+    check_moments(
+        request, moments={name: getattr(chosen, name) for name in ("warmup_s", "upgrade_at_s", "lose_unit_at_s")}
+    )
 
 
 def options(given: Mapping[str, Any]) -> Options:
     """Check the options of a request; raises ValueError that names the option."""
-    known = {option.name: option for option in OPTIONS}
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in known:
-            raise ValueError(f"options.{name}: there is no such option; there are {', '.join(known)}")
-        if value not in (None, ""):
-            option = known[name]
-            values[name] = _chosen(option, value) if option.choices else _number(option, value)
-    return Options(**values)
-
-
-def _chosen(option: OptionDef, value: Any) -> str:
-    if value not in option.choices:
-        raise ValueError(f"options.{option.name}: must be one of {', '.join(option.choices)}, is {value!r}")
-    return str(value)
-
-
-def _number(option: OptionDef, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    low, high = option.minimum or 0.0, option.maximum or float("inf")
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"options.{option.name}: must be a number from {low:g} to {high:g}, is {value!r}")
-    return number
+    return Options(**read_options(given, known=OPTIONS))

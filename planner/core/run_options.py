@@ -1,0 +1,66 @@
+"""What every simulator asks of a run before it starts: options it knows, a length it can have, moments inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from planner.core.simulation import OptionDef, SimulationRequest
+
+_LONGEST_S = 1e9
+
+
+def read_options(given: Mapping[str, Any], *, known: Sequence[OptionDef]) -> dict[str, Any]:
+    """The options that were set, checked; raises ValueError that names the option."""
+    by_name = {option.name: option for option in known}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in by_name:
+            raise ValueError(f"options.{name}: there is no such option; there are {', '.join(by_name)}")
+        if value not in (None, ""):
+            option = by_name[name]
+            values[name] = _chosen(option, value) if option.choices else _number(option, value)
+    return values
+
+
+def _chosen(option: OptionDef, value: Any) -> str:
+    if value not in option.choices:
+        raise ValueError(f"options.{option.name}: must be one of {', '.join(option.choices)}, is {value!r}")
+    return str(value)
+
+
+def _number(option: OptionDef, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    low, high = option.minimum or 0.0, option.maximum or float("inf")
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ValueError(f"options.{option.name}: must be a number from {low:g} to {high:g}, is {value!r}")
+    return number
+
+
+def check_length(request: SimulationRequest, *, most_requests: int, rate_rps: float | None, usual_s: float) -> None:
+    """Refuse a run that is impossible or far too long; raises ValueError that names what.
+
+    ``rate_rps`` is the rate of drawn arrivals, None where a trace brings them; ``usual_s`` how long a run is where
+    nobody says.
+    """
+    duration_s = request.duration_s
+    if duration_s is not None and not 0 < duration_s < _LONGEST_S:
+        raise ValueError(f"duration_s: must be above 0 and below 1e9 s, is {duration_s:g}")
+    if request.requests is not None and not 1 <= request.requests <= most_requests:
+        raise ValueError(f"requests: must be from 1 to {most_requests:,}, is {request.requests:,}")
+    if rate_rps is not None and request.requests is None:
+        arriving = rate_rps * (usual_s if duration_s is None else duration_s)
+        if arriving > most_requests:
+            raise ValueError(f"duration_s: {arriving:,.0f} requests would arrive; the most is {most_requests:,}")
+
+
+def check_moments(request: SimulationRequest, *, moments: Mapping[str, float | None]) -> None:
+    """Refuse an option whose moment [s] lies beyond the run; raises ValueError that names it."""
+    if request.duration_s is None:
+        return
+    for name, at_s in moments.items():
+        if at_s is not None and at_s >= request.duration_s:
+            raise ValueError(f"options.{name}: {at_s:g} s is not within the run of {request.duration_s:g} s")
