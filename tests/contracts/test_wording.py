@@ -44,6 +44,16 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"llm": "llama-3-1-405b"},
         {"llm": "deepseek-v3", "gpu": "h200-sxm", "gpus": 8},
     ],
+    "gateway": [
+        {"instances": 1, "peak_rps": 1.0, "turns": 1.0},
+        {"peak_rps": 0},
+        {"instances": 2, "gateway_replicas": 1, "retries": 0, "policy": "least_requests", "detection": "active"},
+        {"prefix_groups": 1, "policy": "prefix_aware", "hot_prefix_cap": None, "gateway_replicas": 2},
+        {"peak_rps": 1e6, "processing": "external", "index_place": "in_process", "index_bytes_per_node": 27_000.0},
+        {"failure_mode": "hangs", "verdicts": "shared", "half_open": "off", "instances_lost": 199},
+        {"output_tokens": 0, "prefix_groups": 0, "turns": 1.0, "index_place": "approximate", "canary_by": "request"},
+        {"index_own": "off", "event_lag_s": 10.0, "retry_budget": None, "retry_layers": 2, "overload_factor": 0.5},
+    ],
 }
 """The corners where counts are one or nothing is left."""
 

@@ -285,3 +285,12 @@ def test_every_chart_of_a_run_draws() -> None:
     for chart in charts:
         assert svg.draw(chart, width=470).startswith("<svg")
         assert table.rows(chart)[1]
+
+
+def test_the_runs_that_answers_offer_can_be_started() -> None:
+    assert KIND.simulator is not None
+    spec = KIND.spec()
+    offered = [each.simulate for each in KIND.advice.follow_ups(spec, KIND.estimate(spec, CATALOG)) if each.simulate]
+    assert len(offered) >= 4
+    for given in offered:
+        beside({}, duration_s=KIND.simulator.default_duration_s, **given)

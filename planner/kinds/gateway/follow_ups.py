@@ -138,6 +138,13 @@ def _overload(spec: GatewaySpec, result: Result) -> FollowUp:
         f"grows until all are late. With urgent ones first {percent(result.value('urgent_shed') or 0.0)} of them and "
         f"{percent(result.value('other_shed') or 0.0)} of the others are shed."
     )
-    return FollowUp(
-        f"Demand is {spec.overload_factor:g} times what the instances can do. What is still served?", answer
-    )
+    asked = f"Demand is {spec.overload_factor:g} times what the instances can do. What is still served?"
+    return FollowUp(asked, answer, _overloaded(spec, result))
+
+
+def _overloaded(spec: GatewaySpec, result: Result) -> Mapping[str, Any] | None:
+    """The run that shows it, unless it is too long to be worth it."""
+    rate = spec.overload_factor * (result.value("max_rps") or 0.0)
+    if not 0 < rate * DEFAULT_DURATION_S <= MAX_REQUESTS:
+        return None
+    return {"rate_scale": min(max(float(f"{rate / spec.peak_rps:.3g}"), 1e-4), 1e4), "policies": "chosen"}

@@ -86,6 +86,18 @@ METRICS: tuple[MetricDef, ...] = (
     *OVERLOAD_METRICS,
     *MONEY_METRICS,
 )
+ASSUMED = frozenset(
+    {
+        *(name for name in (each.name for each in ROUTING_METRICS) if name != "reusable_share"),
+        *("index_events_per_s", "index_events_per_s_per_instance", "index_stale_share", "duplicate_prefills"),
+        *("cores_utilisation", "memory_utilisation", "replicas_needed", "gateway_replicas", "max_rps_within_headroom"),
+        *("busiest_utilisation", "survivor_utilisation", "resume_delay_s", "restart_delay_s", "cut_delay_s"),
+        *("cold_surge_tokens", "utilisation_after_loss", "canary_warm_s", "canary_hold_s", "rollout_s"),
+        *("canary_safe_step", "queue_limit", "queue_limit_best", "goodput_rps_overload"),
+        *("goodput_rps_overload_unlimited", "turned_away"),
+    }
+)
+"""They rest on the rates of an instance, the laws of reuse or the costs of work, which are assumed until measured."""
 BY_NAME = {definition.name: definition for definition in METRICS}
 
 
@@ -93,9 +105,10 @@ def figure(
     name: str,
     value: float | None,
     *,
-    basis: Basis = "exact",
+    basis: Basis | None = None,
     objective: float | None = None,
     working: str = "",
 ) -> Metric:
-    """A metric of this kind by name."""
-    return Metric(BY_NAME[name], value, basis=basis, objective=objective, working=working)
+    """A metric of this kind by name; what rests on assumed rates and laws says so."""
+    known: Basis = basis or ("assumed" if name in ASSUMED else "exact")
+    return Metric(BY_NAME[name], value, basis=known, objective=objective, working=working)
