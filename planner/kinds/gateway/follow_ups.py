@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.gateway.policies import IN_WORDS, LABELS
+from planner.kinds.gateway.simulation_options import DEFAULT_DURATION_S, MAX_REQUESTS
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.waits import UNCAPPED
