@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.core.catalog import Catalog
 from planner.core.simulation import SimulationRequest
-from planner.kinds.kv_pool import change, stream, traces
+from planner.kinds.kv_pool import stream, traces
 from planner.kinds.kv_pool.plan import Plan, plan
 from planner.kinds.kv_pool.reach import Start
 from planner.kinds.kv_pool.simulation_options import Options, check, options
@@ -19,7 +19,7 @@ from planner.kinds.kv_pool.writes import stored_tokens_per_s
 AGES = 24
 """Moments of the measuring window at which the hits of young caches are taken."""
 MOST_UNITS = 4096
-_MOST_PAUSES = 0.63
+_MOST_PAUSES = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,11 @@ def _horizon_s(request: SimulationRequest, *, trace: traces.Trace | None, turns_
 
 
 def _warmup_s(made: Plan, *, chosen: Options, horizon_s: float, trace: traces.Trace | None) -> float:
-    """As asked for; a trace is measured from its first request, sessions from when the cold start is over.
+    """As asked for; a trace is measured from its first request, sessions from when the caches are at rest.
 
-    That is when caches that fill in the first half have filled twice, three pauses have passed, and the prefill fleet
-    has worked off what empty caches left; at most half of the run.
+    That is when caches that fill in the first half have filled twice and all but a hundredth of what comes back has
+    done so once; at most half of the run. Most of it only fills the caches (`simulate.serves_from_s`), so that empty
+    ones leave no queue behind.
     """
     if chosen.warmup_s is not None:
         if chosen.warmup_s >= horizon_s > 0:
@@ -93,15 +94,8 @@ def _warmup_s(made: Plan, *, chosen: Options, horizon_s: float, trace: traces.Tr
         return 0.0
     per_s = max(stored_tokens_per_s(made), 1e-9)
     filled_s = [2 * float(made.room.tokens[tier]) / per_s for tier in (HBM, DRAM, SSD)]
-    settled_s = [one for one in filled_s if one <= horizon_s / 2] + [3 * made.tail_s(_MOST_PAUSES)]
-    return min(max(*settled_s, 1.1 * cold_start_s(made)), horizon_s / 2)
-
-
-def cold_start_s(made: Plan) -> float:
-    """Until a fleet with the load it is sized for has worked off what empty caches cost it."""
-    spare = made.fleet.units - made.fleet.needed_units
-    extra = change.flush_tokens(made) * made.physics.recompute.linear_s
-    return extra / spare if spare > 0 else 0.0
+    settled_s = [one for one in filled_s if one <= horizon_s / 2] + [made.tail_s(_MOST_PAUSES)]
+    return min(max(settled_s), horizon_s / 2)
 
 
 def _start(spec: KvPoolSpec, *, place: str, trace: traces.Trace | None, warmup_s: float, horizon_s: float) -> Start:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 POLICIES = ("lru", "ttl", "value")
 BUDGET_S = 3600.0
+FILLING = 0.8
+"""Share of the warm-up in which nobody computes or waits: queues are at rest long before it ends."""
 
 
 class Part:
@@ -77,6 +79,12 @@ def switches_of(run: Run) -> list[Switch]:
     return [Switch(at_s=_inside(run, "upgrade_at_s", at_s), share=share, by_request=by_request)]
 
 
+def serves_from_s(run: Run) -> float:
+    """Until when caches are only filled: most of the warm-up, and never beyond what is made to happen."""
+    moments = (run.chosen.upgrade_at_s, run.chosen.lose_unit_at_s)
+    return min(FILLING * run.warmup_s, *(at_s for at_s in moments if at_s is not None), run.horizon_s)
+
+
 def _inside(run: Run, name: str, at_s: float) -> float:
     if at_s >= run.horizon_s:
         raise ValueError(f"options.{name}: {at_s:g} s lies beyond the run of {run.horizon_s:g} s")
@@ -115,7 +123,13 @@ def _outcomes(this: Run, *, hooks: Hooks) -> dict[str, Outcome]:
     block_tokens = this.spec.block_tokens if this.trace is None else this.trace.blocks.tokens
     return {
         name: simulate(
-            stream.config_for(this.made, place=this.place, eviction=name, block_tokens=block_tokens),
+            stream.config_for(
+                this.made,
+                place=this.place,
+                eviction=name,
+                block_tokens=block_tokens,
+                serves_from_s=serves_from_s(this),
+            ),
             source=source,
             seed=this.request.seed,
             warmup_s=this.warmup_s,

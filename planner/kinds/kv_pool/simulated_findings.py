@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.kinds.kv_pool.policies_compared import LABELS
-from planner.kinds.kv_pool.run_plan import Run, cold_start_s
+from planner.kinds.kv_pool.run_plan import Run
 from planner.kinds.kv_pool.simulated import DEFINITIONS
 from planner.kinds.kv_pool.words import counted, percent
 
@@ -30,7 +30,7 @@ def findings(
     """What holds of the run, then what it says of the design."""
     outcome = next(iter(outcomes.values()))
     return [
-        *_not_steady(run, outcome=outcome),
+        *_not_steady(outcome),
         *_cut_short(outcome),
         *_missed(metrics, steady=outcome.is_steady),
         *_tiers(outcome),
@@ -42,20 +42,17 @@ def findings(
     ]
 
 
-def _not_steady(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
+def _not_steady(outcome: Outcome) -> Iterator[Finding]:
     if outcome.is_steady:
         return
-    units, cold_s = outcome.config.nodes, cold_start_s(run.made)
-    cold = ""
-    if cold_s > 0.3 * run.horizon_s:
-        cold = f" A cold start alone keeps these units behind for {show(cold_s, 's')}."
+    units = outcome.config.nodes
     yield Finding(
         code="not_steady",
         severity="error",
         message=f"Prefill does not keep up on {counted(units, 'unit')}: {outcome.in_flight:,} turns are in the system "
-        f"at the end, of {outcome.arrived:,} that came.{cold} Latencies of this run grow with its length.",
+        f"at the end, of {outcome.arrived:,} that came. Latencies of this run grow with its length.",
         metric="ttft_p99_s",
-        suggestion="More units, or a longer run if it is the cold start.",
+        suggestion="More units.",
         change={"prefill_units": units + max(1, units // 4)},
     )
 

@@ -40,7 +40,7 @@ def place_of(made: Plan, *, chosen: Options) -> str:
     return "random" if made.spec.placement == "random" else "affinity"
 
 
-def config_for(made: Plan, *, place: str, eviction: str, block_tokens: int) -> Config:
+def config_for(made: Plan, *, place: str, eviction: str, block_tokens: int, serves_from_s: float = 0.0) -> Config:
     """A node of the simulator is a prefill unit with its part of all tiers."""
     from sims.systems.kv_pool import CHEAPER, Config
 
@@ -61,6 +61,7 @@ def config_for(made: Plan, *, place: str, eviction: str, block_tokens: int) -> C
         eviction=eviction,
         place=place,
         state_blocks=max(1, math.ceil((spec.state_grain_tokens or 1) / block_tokens)),
+        serves_from_s=serves_from_s,
     )
 
 

@@ -84,6 +84,8 @@ class Config:
     place : which node computes a turn: its session's own (``affinity``), any (``random``), in turn, or the one with
         the fewest tokens to compute.
     state_blocks : a prefix can be resumed only at every so many blocks (sliding-window and recurrent layers).
+    serves_from_s : until then requests only touch the caches: nothing is computed, read or written and nobody waits, so
+        that caches which take hours to fill do not leave a queue that takes as long to work off [s of simulated time].
     """
 
     nodes: int
@@ -102,13 +104,14 @@ class Config:
     eviction: str = "lru"
     place: str = AFFINITY
     state_blocks: int = 1
+    serves_from_s: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("nodes", "block_tokens", "layers", "state_blocks"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
-        times = ("prefill_s", "prefill_s_per_token", "prefill_s_per_token2", "ttft_fixed_s", "hbm_bytes_per_node")
-        for name in times:
+        times = ("prefill_s", "prefill_s_per_token", "prefill_s_per_token2", "ttft_fixed_s", "serves_from_s")
+        for name in (*times, "hbm_bytes_per_node"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be a finite number of at least 0, is {value}")

@@ -31,8 +31,9 @@ def write_out(state, e, blocks, u, tier, now_s):  # type: ignore[no-untyped-def]
     if blocks > 0 and tier > 0:
         entry = state.store.entries[e]
         state.store.caches[entry.cache].written += blocks
-        route = write_route(u, entry.home, tier == 2)
-        transfer(state.links, state.speeds, route, blocks * state.params[0].block_bytes, now_s)
+        if now_s >= state.params[0].serves_from_s:
+            route = write_route(u, entry.home, tier == 2)
+            transfer(state.links, state.speeds, route, blocks * state.params[0].block_bytes, now_s)
 
 
 @handler

@@ -13,7 +13,7 @@ from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.meter import batch_at
 from sims.systems.kv_pool.keeping import end_session, keep_path, settle
 from sims.systems.kv_pool.lookup import cut_pieces, find_entries, lay_path, note_use, seen_before
-from sims.systems.kv_pool.serving import enqueue, fetch, node_for, on_node, serve_alone, take_request, work_s
+from sims.systems.kv_pool.serving import enqueue, fetch, node_for, on_node, pass_by, serve_alone, take_request, work_s
 
 
 @handler
@@ -149,8 +149,11 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     alone_tokens = min(turn.tokens, alone * params.block_tokens)
     sums.alone_compute_s = params.prefill_s + work_s(params, alone_tokens, turn.tokens)
     count_turn(state, sums, turn, blocks_asked(state), found, saved, now_s)
-    serve_alone(state, u, sums.alone_compute_s, batch_at(state.window[0], now_s), now_s)
-    enqueue(state, slot, u, now_s)
+    if now_s < params.serves_from_s:
+        pass_by(state, slot)
+    else:
+        serve_alone(state, u, sums.alone_compute_s, batch_at(state.window[0], now_s), now_s)
+        enqueue(state, slot, u, now_s)
     for i in range(totals.path):
         note_use(state, state.path[i], now_s)
     keep_path(state, version, u, now_s)

@@ -60,6 +60,8 @@ def fetch(state, piece, request, u, now_s):  # type: ignore[no-untyped-def]
     if not wanted:
         tier.declined += piece.blocks
         return False
+    if now_s < params.serves_from_s:
+        return True
     start_s, span_s = transfer(state.links, state.speeds, route, size, now_s)
     end_s = start_s + tier.latency_s + span_s
     tier.reads += 1
@@ -167,6 +169,13 @@ def on_node(state, u, now_s):  # type: ignore[no-untyped-def]
             state.batches[batch].ttft_sum_s += now_s - request.arrival_s
         give_slot(totals, state.requests, slot)
     work_on(state, u, now_s)
+
+
+@handler
+def pass_by(state, slot):  # type: ignore[no-untyped-def]
+    """A request that only touches the caches is done as it comes."""
+    state.totals[0].finished += 1
+    give_slot(state.totals[0], state.requests, slot)
 
 
 @handler

@@ -127,7 +127,7 @@ def _params(config: Config, *, source: Source) -> np.recarray:
     one.layers, one.state_blocks = config.layers, config.state_blocks
     one.fetch, one.policy, one.place = FETCHES.index(config.fetch), CODES[config.eviction], PLACES.index(config.place)
     one.groups = source.group_blocks(config.block_tokens)
-    one.new_quota = -1.0
+    one.new_quota, one.serves_from_s = -1.0, config.serves_from_s
     return params
 
 

@@ -11,6 +11,7 @@ PARAMS = np.dtype(
         ("block_bytes", "f8"),
         ("prefill_s", "f8"),
         ("linear_s", "f8"),
+        ("serves_from_s", "f8"),
         ("square_s", "f8"),
         ("layers", "i8"),
         ("fetch", "i8"),

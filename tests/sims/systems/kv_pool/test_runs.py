@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from sims.systems.kv_pool import (
     warm_up_s,
 )
 from sims.systems.kv_pool.state import FIRST_SLOTS
-from tests.sims.systems.kv_pool.scene import audited, cache_only, config, sessions
+from tests.sims.systems.kv_pool.scene import audited, cache_only, config, sessions, totals
 
 
 class Impatient(NoHooks):
@@ -333,3 +334,19 @@ def test_an_impossible_load_is_refused_by_name(make: Any, named: str) -> None:
 def test_a_run_without_a_length_is_refused() -> None:
     with pytest.raises(ValueError, match="no length"):
         simulate(Config(1, 1.0, 1.0), source=sessions(duration_s=0.0))
+
+
+def test_before_serving_requests_only_touch_the_caches() -> None:
+    """Hits are those of a run that serves from the start, and nobody waits, moves or computes anything before."""
+    setup = config(prefill_s_per_token=1e-3, links=Links(pcie=1e6, network=1e6, ssd_read=1e6, ssd_write=1e6))
+    source = sessions(duration_s=400.0)
+    busy, spared = (
+        audited(replace(setup, serves_from_s=from_s), source=source, warmup_s=200.0) for from_s in (0.0, 150.0)
+    )
+    assert totals(spared) == totals(busy)
+    assert spared.finished == busy.finished
+    at_rest = [sample for sample in spared.samples if sample.at_s < 150.0]
+    assert at_rest
+    assert all(sample.in_flight == 0 and sample.node_busy_s == 0.0 for sample in at_rest)
+    assert all(sum(sample.link_busy_s) == 0.0 for sample in at_rest)
+    assert spared.quantile("ttft", q=0.5).value > 0
