@@ -93,6 +93,8 @@ def compute_prompt(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     else:
         state.totals[0].resumed_tokens += todo
     took_s = (params.prefill_fixed_s + todo * params.prefill_s_per_token) * speed(state.params[0], state.instances[i])
+    if now_s < params.eased_until_s:
+        took_s *= params.easing
     state.totals[0].computed_tokens += todo
     instance.uncached_tokens += todo
     instance.prompt_tokens += call.tokens + call.generated

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 BUDGET_S = 3600.0
 WARM_UP_SHARE = 0.5
+FILLING = 0.5
+"""Share of the warm-up in which prefill is eased; in the rest queues come to rest."""
 SAMPLES, SIDE_SAMPLES = 240, 60
 """Moments of the time line: of the policy of the design, and of those beside it."""
 
@@ -88,7 +90,13 @@ def _simulate(made: simulated.Run, *, policy: str, hooks: Hooks, in_full: bool) 
     warmup_s = warm_up_s(chosen, horizon_s=horizon_s)
     try:
         return simulate(
-            config_for(made.plan, policy=policy, chosen=chosen, block_tokens=made.block_tokens),
+            config_for(
+                made.plan,
+                policy=policy,
+                chosen=chosen,
+                block_tokens=made.block_tokens,
+                eased_until_s=eased_until_s(chosen, warmup_s=warmup_s, horizon_s=horizon_s),
+            ),
             source=source,
             seed=made.request.seed,
             warmup_s=warmup_s,
@@ -109,6 +117,12 @@ def warm_up_s(chosen: Options, *, horizon_s: float) -> float:
     if chosen.warmup_s >= horizon_s:
         raise ValueError(f"options.warmup_s: {chosen.warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
     return chosen.warmup_s
+
+
+def eased_until_s(chosen: Options, *, warmup_s: float, horizon_s: float) -> float:
+    """Until when caches fill at leisure: a part of the warm-up, and never beyond what is made to happen."""
+    moments = (chosen.fail_at_s, chosen.canary_at_s)
+    return min(FILLING * warmup_s, *(at_s for at_s in moments if at_s is not None), horizon_s)
 
 
 def warm() -> None:

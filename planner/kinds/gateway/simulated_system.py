@@ -23,9 +23,12 @@ LEAST_LEFT = 0.02
 MOST_ROUTERS = 256
 NO_BUDGET = 1e9
 MOST_LIMIT = 1_000_000_000
+EASED_BUSY = 1.3
+"""Load of a fleet whose caches are empty, at most: enough that requests spill and popular prefixes spread, as they do
+in any fleet that grows warm at work, and little enough that the first hits relieve it."""
 
 
-def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int) -> Config:
+def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int, eased_until_s: float = 0.0) -> Config:
     """The fleet, its routers and one policy."""
     from sims.systems.gateway import Config
 
@@ -61,8 +64,17 @@ def config_for(made: Plan, *, policy: str, chosen: Options, block_tokens: int) -
         resume=spec.broken_streams == "resume",
         timeout_s=spec.request_timeout_s,
         canary_by_session=spec.canary_by == "session",
+        eased_until_s=eased_until_s,
+        easing=easing(made, left=left, rate_scale=chosen.rate_scale),
         health=health_of(spec),
     )
+
+
+def easing(made: Plan, *, left: float, rate_scale: float) -> float:
+    """Share of its time that prefill takes while caches fill, so that prompts that miss overload it only a little."""
+    spec = made.spec
+    cold = spec.peak_rps * rate_scale * spec.input_tokens / (spec.instances * spec.prefill_tokens_per_s * left)
+    return min(1.0, EASED_BUSY / cold) if cold > 0 else 1.0
 
 
 def left_for_prefill(made: Plan, *, rate_scale: float) -> float:

@@ -132,6 +132,10 @@ class Config:
     """Factor on all times of instances that run version B."""
     canary_by_session: bool = True
     """Whether a session keeps its version; else each request draws one."""
+    eased_until_s: float = 0.0
+    """Until then prefill takes ``easing`` of its time: a fleet sized for warm caches, switched on with empty ones at
+    full load, would begin with a queue that it may never work off [s of simulated time]."""
+    easing: float = 1.0
     health: Health = field(default_factory=Health)
 
     def __post_init__(self) -> None:
@@ -144,7 +148,16 @@ class Config:
                 raise ValueError(f"{name} must be a finite time of at least 0, is {value}")
         if self.prefill_s_per_token + self.prefill_fixed_s <= 0:
             raise ValueError("prefill must take time: prefill_s_per_token and prefill_fixed_s are both 0")
-        for name in ("view_period_s", "index_period_s", "hot_prefix_cap", "retry_budget", "retries", "queue_limit"):
+        for name in (
+            "view_period_s",
+            "index_period_s",
+            "hot_prefix_cap",
+            "retry_budget",
+            "retries",
+            "queue_limit",
+            "eased_until_s",
+            "easing",
+        ):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be at least 0, is {getattr(self, name)}")
         if self.policy not in CODES:

@@ -72,3 +72,18 @@ def test_early_rejection_keeps_those_admitted_in_time() -> None:
     assert early.batches.good.sum() > 0.98 * early.batches.ttft_n.sum()
     assert expired.counts["expired"] > 0
     assert expired.goodput_per_s > 2 * open_.goodput_per_s
+
+
+def test_prefill_is_eased_until_the_moment_that_is_set() -> None:
+    """A tenth of its time for half of the run, all of it afterwards; hits are the same in a fleet that keeps up."""
+    setup = config(instances=10, cache_blocks=2000, slots=100, policy="random")
+    source = talks(rate_per_s=20.0, duration_s=400.0)
+    plain_run = simulate(setup, source=source, warmup_s=200.0)
+    eased = audited(replace(setup, eased_until_s=200.0, easing=0.1), source=source, warmup_s=200.0)
+    assert eased.hit_rate == plain_run.hit_rate
+    assert eased.quantile("ttft", q=0.5).value == pytest.approx(plain_run.quantile("ttft", q=0.5).value, rel=0.02)
+    slow, quick = (
+        simulate(replace(setup, eased_until_s=1e9, easing=easing), source=source, warmup_s=200.0).mean_ttft_s.value
+        for easing in (1.0, 0.1)
+    )
+    assert quick < 0.2 * slow
