@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 MIN_BATCHES = 10
 MIN_SPAN_IN_RELAXATIONS = 20.0
+ROUNDING = 1e-12
+"""Batches that differ by less, relative, are the same: what is left of them says nothing about neighbours."""
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; beyond the table the normal's is near enough.
 T_95: tuple[float, ...] = (
@@ -45,6 +47,10 @@ class Interval:
     @property
     def unreliable(self) -> bool:
         return bool(self.reason)
+
+    def shifted(self, by: float) -> Interval:
+        """The same with a constant added to what was measured."""
+        return replace(self, value=self.value + by, low=self.low + by, high=self.high + by)
 
 
 def _lag_one(values: Sequence[float], mean: float) -> float:
@@ -84,6 +90,6 @@ def batch_interval(
         reason = f"only {n} batches"
     elif span_s is not None and relaxation_s is not None and span_s < MIN_SPAN_IN_RELAXATIONS * relaxation_s:
         reason = "batches are short against the time the system takes to forget its state"
-    elif half > 0.0 and _lag_one(batches, mean) > 1.96 / math.sqrt(n):
+    elif half > ROUNDING * abs(mean) and _lag_one(batches, mean) > 1.96 / math.sqrt(n):
         reason = "neighbouring batches are correlated"
     return Interval(pooled, pooled - half, pooled + half, n, reason)

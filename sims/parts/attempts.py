@@ -9,8 +9,8 @@ from sims.parts.calls import DECODING, HUNG, OUTBOX, SENDING, SILENT
 from sims.parts.health import next_half_open_s, on_bad
 from sims.parts.tally import count_cut, count_lost
 
-ARRIVALS, TICKS, INDEX, VIEWS, TIMEOUTS, BREAKERS, FIRST_INSTANCE = 0, 1, 2, 3, 4, 5, 6
-"""Sources of the clock; then one for the prefill of each instance."""
+TICKS, INDEX, VIEWS, TIMEOUTS, BREAKERS, FIRST_INSTANCE = 1, 2, 3, 4, 5, 6
+"""Sources of the clock after the arrivals; then one for the prefill of each instance."""
 
 MOST_RETRY_TOKENS = 100.0
 

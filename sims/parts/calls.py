@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sims.engine.lists import END
 from sims.parts.records import records
@@ -149,19 +148,6 @@ CALL_BATCH = np.dtype(
     ]
 )
 """``asked``, ``held``, ``captured`` and ``delivered`` are of the requests that are looked at closely."""
-
-
-def call_pool(slots: int, *, old: np.recarray | None = None) -> np.recarray:
-    """A pool whose new slots are chained; ``old`` slots keep their place at its start."""
-    pool = records(CALL, count=slots)
-    kept = 0
-    if old is not None:
-        kept = len(old)
-        pool[:kept] = old
-    links: NDArray[np.int64] = np.arange(kept + 1, slots + 1)
-    pool.next[kept:] = links
-    pool.next[-1] = END
-    return pool
 
 
 def instance_records(count: int) -> np.recarray:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import handler
 from sims.engine.lists import END
-from sims.parts.records import records
+from sims.parts.records import pool_of, records
 
 VERSIONS = 2
 
@@ -114,9 +114,7 @@ def make_store(*, caches: int, kinds: int, owners: int, entries: int, worth: NDA
 def with_entries(store: Store, more: int) -> Store:
     """The same with ``more`` free entries."""
     kept = len(store.entries)
-    entries = records(ENTRY, count=kept + more)
-    entries[:kept] = store.entries
-    entries.newer[kept:] = np.arange(kept + 1, kept + more + 1)
+    entries = pool_of(ENTRY, slots=kept + more, link="newer", old=store.entries)
     entries.newer[-1] = store.book[0].free_entry
     entries.owner[kept:] = END
     store.book[0].free_entry = kept
@@ -127,10 +125,8 @@ def with_entries(store: Store, more: int) -> Store:
 def with_owners(store: Store, more: int) -> Store:
     """The same with ``more`` free owners."""
     kept = len(store.owners)
-    owners = records(OWNER, count=kept + more)
-    owners[:kept] = store.owners
+    owners = pool_of(OWNER, slots=kept + more, old=store.owners)
     owners.entry[kept:] = END
-    owners.next[kept:] = np.arange(kept + 1, kept + more + 1)
     owners.next[-1] = store.book[0].free_owner
     store.book[0].free_owner = kept
     store.book[0].owners_left += more

@@ -6,7 +6,6 @@ Counts and indices are 64-bit throughout, so that sums mean the same in compiled
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sims.engine.lists import END
 
@@ -124,14 +123,25 @@ def queues(count: int) -> np.recarray:
     return made
 
 
-def request_pool(slots: int, *, old: np.recarray | None = None) -> np.recarray:
-    """A pool whose new slots are chained; ``old`` slots keep their place at its start."""
-    pool = records(REQUEST, count=slots)
-    kept = 0
+def pool_of(dtype: np.dtype, *, slots: int, link: str = "next", old: np.recarray | None = None) -> np.recarray:
+    """A pool whose new slots are chained through the field ``link``; ``old`` ones keep their place at its start."""
+    pool = records(dtype, count=slots)
+    kept = 0 if old is None else len(old)
     if old is not None:
-        kept = len(old)
         pool[:kept] = old
-    links: NDArray[np.int64] = np.arange(kept + 1, slots + 1)
-    pool.next[kept:] = links
-    pool.next[-1] = END
+    pool[link][kept:] = np.arange(kept + 1, slots + 1)
+    pool[link][-1] = END
     return pool
+
+
+def doubled(pool: np.recarray, *, book: np.record, free: str = "free", link: str = "next") -> np.recarray:
+    """Twice the slots; the new ones go before those that ``book`` still lists as free."""
+    more = pool_of(pool.dtype, slots=2 * len(pool), link=link, old=pool)
+    more[link][-1] = book[free]
+    book[free] = len(pool)
+    return more
+
+
+def request_pool(slots: int) -> np.recarray:
+    """Requests that are all free."""
+    return pool_of(REQUEST, slots=slots)

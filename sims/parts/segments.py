@@ -12,7 +12,6 @@ prefix, and the entries say the same as blocks one by one would.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sims.engine.kernel import inner
 from sims.engine.lists import END
@@ -46,19 +45,6 @@ def caches(instances: int) -> np.recarray:
     made.newest = END
     made.oldest = END
     return made
-
-
-def entry_pool(entries: int, *, old: np.recarray | None = None) -> np.recarray:
-    """A pool whose new entries are chained through ``after``; ``old`` ones keep their place at its start."""
-    pool = records(ENTRY, count=entries)
-    kept = 0
-    if old is not None:
-        kept = len(old)
-        pool[:kept] = old
-    links: NDArray[np.int32] = np.arange(kept + 1, entries + 1, dtype=np.int32)
-    pool.after[kept:] = links
-    pool.after[-1] = END
-    return pool
 
 
 @inner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +10,12 @@ import simpy
 from numpy.typing import NDArray
 
 from sims.engine.streams import stream
+from sims.parts.course import Process
 from sims.systems.gateway.config import Health
 from sims.systems.gateway.plane import GatewayPlane
 
 MOST_PHASES = 20
 """Instances are probed at so many moments of an interval, evenly spread."""
-
-Process = Generator[simpy.Event, object, None]
 
 
 @dataclass(frozen=True, slots=True)

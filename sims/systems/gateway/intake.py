@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import push, take_slot
 from sims.parts.asking import draw
-from sims.parts.attempts import ARRIVALS, grant_retries, verdict_row
+from sims.parts.attempts import grant_retries, verdict_row
 from sims.parts.calls import OUTBOX, SENDING
+from sims.parts.intake import load_arrival
 from sims.parts.meter import batch_at
 from sims.parts.segments import NOBODY, renew_session
-
-
-@inner
-def load_arrival(state):  # type: ignore[no-untyped-def]
-    """Put the next arrival on the clock."""
-    totals = state.totals[0]
-    at_s = NEVER
-    if totals.next_arrival < totals.arrivals:
-        at_s = state.arrivals[totals.next_arrival].at_s
-    schedule(state.times, state.tree, ARRIVALS, at_s)
 
 
 @inner

@@ -8,7 +8,6 @@ from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.asking import held_blocks
 from sims.parts.attempts import (
-    ARRIVALS,
     BREAKERS,
     FIRST_INSTANCE,
     INDEX,
@@ -24,10 +23,11 @@ from sims.parts.calls import BROKEN, OUTBOX, SILENT
 from sims.parts.health import half_open_due, next_half_open_s, on_sent
 from sims.parts.index import refresh_index, speculate
 from sims.parts.instances import end_prefill, end_tick, enqueue, speed, start_next
+from sims.parts.intake import ARRIVALS, begin_event, load_arrival
 from sims.parts.meter import batch_at
 from sims.parts.segments import cached_blocks
 from sims.parts.tally import count_cut, count_rejected
-from sims.systems.gateway.intake import fill_ask, load_arrival, on_arrival
+from sims.systems.gateway.intake import fill_ask, on_arrival
 
 WANTS_ENTRIES = 4
 LOOK_EVERY = 16
@@ -232,9 +232,6 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
             return REACHED
         if source == ARRIVALS and not has_slot(totals):
             return WANTS_SLOTS
-        if now_s < totals.now_s:
-            totals.backwards += 1
-        totals.now_s = now_s
-        totals.events += 1
+        begin_event(totals, now_s)
         handle(state, source, now_s)
     return LIMIT

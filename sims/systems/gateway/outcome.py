@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval
-from sims.engine.run import FULL
-from sims.engine.sketch import percentile
+from sims.engine import batches
+from sims.engine.interval import Interval
+from sims.engine.sketch import Histogram
+from sims.parts.course import Course
 from sims.parts.health import BREAKER_CLOSED, BREAKER_HALF, BREAKER_OPEN, PROBE_IN, PROBE_OUT
 from sims.parts.meter import BATCHES
 from sims.parts.tally import BY_PRIORITY, BY_VERSION, GAPS
 from sims.systems.gateway.config import Config
 from sims.systems.gateway.state import State
 from sims.systems.gateway.timeline import COUNTS, Timeline
-
-GROWTH_LIMIT = 0.02
-"""Requests in the system may grow by this share of those that arrive; more is not a steady state."""
 
 WHAT = {
     PROBE_OUT: "probe_out",
@@ -58,7 +55,7 @@ class Outcome:
     simulated_s: float
     events: int
     counts: dict[str, int]
-    histograms: dict[str, NDArray[np.int64]]
+    histograms: dict[str, Histogram]
     """``ttft`` and ``e2e``, one histogram a batch; ``gaps`` (pauses of resumed streams), ``ttft_by_version``
     (A, B) and ``ttft_by_priority`` (low, high)."""
     batches: np.recarray
@@ -70,9 +67,7 @@ class Outcome:
     """The first look-ups, when asked for."""
 
     @classmethod
-    def of(
-        cls, state: State, *, config: Config, timeline: Timeline, ending: str, warmup_s: float, horizon_s: float
-    ) -> Outcome:
+    def of(cls, state: State, *, config: Config, timeline: Timeline, ending: str, course: Course) -> Outcome:
         """Read a finished run."""
         totals = state.totals[0]
         names = [name for name in (*COUNTS, "entries", "finished_output_tokens") if name != "ttft_sum_s"]
@@ -80,8 +75,8 @@ class Outcome:
         return cls(
             config=config,
             ending=ending,
-            warmup_s=warmup_s,
-            horizon_s=horizon_s,
+            warmup_s=course.warmup_s,
+            horizon_s=course.horizon_s,
             simulated_s=float(totals.now_s),
             events=int(totals.events),
             counts={name: int(totals[name]) for name in names},
@@ -102,35 +97,17 @@ class Outcome:
             log=state.log[: int(totals.logged)],
         )
 
-    def pooled(self, name: str) -> NDArray[np.int64]:
+    def pooled(self, name: str) -> Histogram:
         """All batches of a histogram together."""
-        total: NDArray[np.int64] = self.histograms[name].sum(axis=0)
-        return total
+        return batches.pooled(self.histograms[name])
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile of ``ttft`` or ``e2e`` [s] with its interval; None when nothing was observed."""
-        pooled = percentile(self.pooled(name), q=q)
-        if pooled is None:
-            return None
-        each = [percentile(histogram, q=q) for histogram in self.histograms[name]]
-        interval = batch_interval(pooled, batches=[value for value in each if value is not None])
-        if self.pooled(name).sum() / BATCHES * (1 - q) >= 5 or interval.unreliable:
-            return interval
-        return Interval(pooled, interval.low, interval.high, interval.batches, "too few requests beyond the quantile")
+        return batches.quantile(self.histograms[name], q=q)
 
     def share(self, above: str, *, of: str) -> Interval | None:
         """A ratio of two tallies of the window with its interval; None when the lower one is 0."""
-        return self.ratio(lambda rows: rows[above], of=lambda rows: rows[of])
-
-    def ratio(
-        self, pick: Callable[[np.recarray], NDArray[np.float64]], *, of: Callable[[np.recarray], NDArray[np.float64]]
-    ) -> Interval | None:
-        """A ratio of two sums of tallies of the window with its interval."""
-        above, below = pick(self.batches), of(self.batches)
-        if below.sum() == 0:
-            return None
-        seen = below > 0
-        return batch_interval(float(above.sum() / below.sum()), batches=[float(x) for x in above[seen] / below[seen]])
+        return batches.ratio(self.batches[above], below=self.batches[of])
 
     @property
     def mean_ttft_s(self) -> Interval | None:
@@ -195,18 +172,11 @@ class Outcome:
     @property
     def growth_share(self) -> float:
         """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
-        inside, arrived = self.timeline.counts["in_flight"], self.timeline.counts["arrived"]
-        if len(inside) < 9:
-            return 0.0
-        third = len(inside) // 3
-        rise = inside[2 * third :].mean() - inside[third : 2 * third].mean()
-        return float(rise / max(1.0, (arrived[-1] - arrived[third]) / 2))
+        counts = self.timeline.counts
+        return batches.growth_share(counts["in_flight"], arrived=counts["arrived"])
 
     @property
     def is_steady(self) -> bool:
         """Whether the system kept up."""
-        if self.ending == FULL:
-            return False
-        inside = self.timeline.counts["in_flight"]
-        rise = inside[-1] - inside[len(inside) // 3] if len(inside) else 0
-        return self.growth_share <= GROWTH_LIMIT or rise < 20
+        counts = self.timeline.counts
+        return batches.is_steady(counts["in_flight"], arrived=counts["arrived"], ending=self.ending)

@@ -1,68 +1,43 @@
-"""This system as the driver sees it: feeds arrivals, grows pools, answers how far it is, takes orders."""
+"""This system as the driver sees it: its loop, its pools that grow, the orders it takes, and what it tells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
+from sims.engine.batches import pooled
+from sims.engine.plane import Chunk, StatePlane
+from sims.engine.run import WANTS_SLOTS, MemoryBudgetError
 from sims.engine.sketch import percentile
-from sims.parts.conversations import Chunk
 from sims.parts.meter import BATCHES
-from sims.systems.gateway.loop import WANTS_ENTRIES, advance
+from sims.parts.records import doubled
+from sims.systems.gateway.loop import advance
 from sims.systems.gateway.orders import CANARY, FAIL, JUDGE, REJOIN, obey
-from sims.systems.gateway.state import State, feed, with_more_calls, with_more_entries
+from sims.systems.gateway.state import State
 
 MOST_ENTRIES = 1 << 25
 
 
-class GatewayPlane:
-    """The state with its loop; see `sims.engine.run.Plane`."""
+class GatewayPlane(StatePlane[State]):
+    """The loop, pools of requests and of cached runs that grow, and the orders of the control plane."""
 
     def __init__(self, state: State, *, chunks: Iterator[Chunk], horizon_s: float, most_in_flight: int) -> None:
-        self.state = state
-        self._chunks = chunks
-        self._horizon_s = horizon_s
+        super().__init__(state, chunks=chunks, horizon_s=horizon_s)
         self._most_in_flight = most_in_flight
 
-    def advance(self, until_s: float, most_events: int) -> int:
-        """Handle events up to ``until_s``, ``most_events`` of them however often pools must grow."""
-        last = self.events() + most_events
-        while (left := last - self.events()) > 0:
-            before = self.events()
-            code = int(advance(self.state, float(until_s), int(left)))
-            if code == WANTS_ARRIVALS:
-                feed(self.state, next(self._chunks, None))
-            elif code in (WANTS_SLOTS, WANTS_ENTRIES):
-                self._grow(code)
-            elif code != LIMIT or self.events() == before:
-                return code
-        return LIMIT
+    def _loop(self, until_s: float, most_events: int) -> int:
+        return int(advance(self.state, until_s, most_events))
 
     def _grow(self, code: int) -> None:
+        state, totals = self.state, self.state.totals[0]
         if code == WANTS_SLOTS:
-            if len(self.state.calls) >= self._most_in_flight:
+            if len(state.calls) >= self._most_in_flight:
                 raise MemoryBudgetError
-            self.state = with_more_calls(self.state)
+            self.state = state._replace(calls=doubled(state.calls, book=totals))
         else:
-            if len(self.state.entries) >= MOST_ENTRIES:
+            if len(state.entries) >= MOST_ENTRIES:
                 raise MemoryBudgetError
-            self.state = with_more_entries(self.state)
-
-    def is_done(self) -> bool:
-        """Whether all have arrived and left."""
-        totals = self.state.totals[0]
-        return bool(totals.more == 0 and totals.next_arrival >= totals.arrivals and totals.in_flight == 0)
-
-    def simulated_s(self) -> float:
-        return float(self.state.totals[0].now_s)
-
-    def events(self) -> int:
-        return int(self.state.totals[0].events)
-
-    def fraction(self, now_s: float) -> float:
-        """By simulated time; a draining system is almost done."""
-        return min(1.0, now_s / self._horizon_s) if self._horizon_s > 0 else 1.0
+            self.state = state._replace(entries=doubled(state.entries, book=totals, free="free_entry", link="after"))
 
     def fail(self, instance: int, *, hangs: bool, now_s: float) -> None:
         """An instance fails."""
@@ -85,7 +60,7 @@ class GatewayPlane:
 
     def partial(self) -> Mapping[str, Any]:
         """Figures so far, from the warm part of the run."""
-        totals, ttft = self.state.totals[0], self.state.sketches[:BATCHES].sum(axis=0)
+        totals, ttft = self.state.totals[0], pooled(self.state.sketches[:BATCHES])
         return {
             "ttft_p50_s": percentile(ttft, q=0.5),
             "ttft_p99_s": percentile(ttft, q=0.99),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import simpy
 
-from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
-from sims.engine.run import COMPLETE, drive
+from sims.engine.run import COMPLETE
 from sims.parts.conversations import Conversations, Source
-from sims.parts.meter import BATCHES
+from sims.parts.course import SAMPLES, Course, follow
 from sims.systems.gateway.config import Config, Health
 from sims.systems.gateway.control import CanaryStep, Failure, Prober, failing, growing
 from sims.systems.gateway.outcome import Outcome
@@ -22,9 +22,7 @@ from sims.systems.gateway.plane import GatewayPlane
 from sims.systems.gateway.state import make_state
 from sims.systems.gateway.timeline import Recorder
 
-SAMPLES = 240
 MOST_IN_FLIGHT = 1 << 21
-DRAIN_S = 3600.0
 
 
 def simulate(
@@ -64,37 +62,34 @@ def simulate(
     Cancelled
         When the hooks ask for it.
     """
-    horizon_s = source.horizon_s
-    if not 0 < horizon_s < float("inf"):
-        raise ValueError("the run has no length: give a duration, a number of requests or a trace longer than 0 s")
-    warmup_s = min(warmup_s, horizon_s)
+    course = Course.of(source, warmup_s=warmup_s)
     state = make_state(
         config,
         stems=source.stems(seed, block_tokens=config.block_tokens),
         sessions=source.sessions,
-        from_s=warmup_s,
-        batch_s=max(horizon_s - warmup_s, 1e-9) / BATCHES,
+        from_s=course.warmup_s,
+        batch_s=course.batch_s,
         seed=seed,
         log=log,
     )
     chunks = source.chunks(seed, block_tokens=config.block_tokens)
-    plane = GatewayPlane(state, chunks=chunks, horizon_s=horizon_s, most_in_flight=most_in_flight)
-    env, recorder = simpy.Environment(), Recorder()
+    plane = GatewayPlane(state, chunks=chunks, horizon_s=course.horizon_s, most_in_flight=most_in_flight)
+    env, recorder = simpy.Environment(), Recorder(plane)
     # Data-plane events of a moment come first, then these in the order of their start.
     start_control(env, plane=plane, config=config, failures=failures, canary=canary, seed=seed)
-    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
-    if check is not None:
-        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
-    end_s = horizon_s * 4 + DRAIN_S if source.finite else horizon_s
-    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
-    return Outcome.of(
-        plane.state,
-        config=config,
-        timeline=recorder.timeline(config.instances),
-        ending=ending,
-        warmup_s=warmup_s,
-        horizon_s=horizon_s,
+    ending = follow(
+        plane,
+        env=env,
+        course=course,
+        look=recorder.sample,
+        samples=samples,
+        check=check,
+        hooks=hooks,
+        clock=clock,
+        budget_s=budget_s,
     )
+    timeline = recorder.timeline(config.instances)
+    return Outcome.of(plane.state, config=config, timeline=timeline, ending=ending, course=course)
 
 
 def start_control(
@@ -119,14 +114,6 @@ def start_control(
     health = config.health
     if health.probe_interval_s > 0 and (failures or health.probe_false_rate > 0 or math.isfinite(health.probe_busy_s)):
         Prober(plane, health=health, instances=config.instances, seed=seed).start(env)
-
-
-def _checks(
-    env: simpy.Environment, *, plane: GatewayPlane, check: Callable[[GatewayPlane], None], every_s: float
-) -> Generator[simpy.Event, object, None]:
-    while not plane.is_done():
-        yield env.timeout(every_s)
-        check(plane)
 
 
 def compare(config: Config, *, policies: Iterable[str], source: Source, **options: Any) -> dict[str, Outcome]:

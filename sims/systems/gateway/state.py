@@ -17,10 +17,10 @@ from sims.parts import calls, health, segments
 from sims.parts.asking import ASK
 from sims.parts.attempts import FIRST_INSTANCE
 from sims.parts.balancing.dispatch import CODES
-from sims.parts.calls import call_pool, instance_records
+from sims.parts.calls import instance_records
 from sims.parts.meter import BATCHES
-from sims.parts.records import queues, records
-from sims.parts.segments import caches, entry_pool
+from sims.parts.records import pool_of, queues, records
+from sims.parts.segments import caches
 from sims.parts.tally import SKETCHES
 from sims.systems.gateway.config import Config, Health
 
@@ -141,7 +141,7 @@ def make_state(
         totals=totals,
         ask=records(ASK, count=1),
         arrivals=records(calls.CALL_ARRIVAL, count=CHUNK),
-        calls=call_pool(FIRST_CALLS),
+        calls=pool_of(calls.CALL, slots=FIRST_CALLS),
         instances=instance_records(count),
         queues=queues(2 * count),
         lines=queues(3),
@@ -156,7 +156,7 @@ def make_state(
         stems=stems,
         sessions=seats,
         caches=caches(count),
-        entries=entry_pool(FIRST_ENTRIES),
+        entries=pool_of(segments.ENTRY, slots=FIRST_ENTRIES, link="after"),
         at=np.full(table, END, np.int32),
         seen=np.zeros(table, np.int32),
         next_turn_s=np.zeros(table if config.hot_prefix_cap > 0 else (1, 1)),
@@ -168,31 +168,3 @@ def make_state(
         sketches=np.zeros((SKETCHES, BINS), np.int64),
         log=records(LOG, count=log),
     )
-
-
-def with_more_calls(state: State) -> State:
-    """The same state with twice the request slots."""
-    old = state.calls
-    pool = call_pool(2 * len(old), old=old)
-    pool.next[-1] = state.totals[0].free
-    state.totals[0].free = len(old)
-    return state._replace(calls=pool)
-
-
-def with_more_entries(state: State) -> State:
-    """The same state with twice the entries of caches and index."""
-    old = state.entries
-    pool = entry_pool(2 * len(old), old=old)
-    pool.after[-1] = state.totals[0].free_entry
-    state.totals[0].free_entry = len(old)
-    return state._replace(entries=pool)
-
-
-def feed(state: State, chunk: NDArray[np.void] | None) -> None:
-    """Load the next arrivals; None says that there are no more."""
-    totals = state.totals[0]
-    totals.next_arrival = 0
-    totals.arrivals = 0 if chunk is None else len(chunk)
-    totals.more = 0 if chunk is None else 1
-    if chunk is not None:
-        state.arrivals[: len(chunk)] = chunk

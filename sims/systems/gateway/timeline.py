@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass, field
 
 import numpy as np
-import simpy
 from numpy.typing import NDArray
 
 from sims.systems.gateway.plane import GatewayPlane
@@ -85,25 +83,18 @@ class Timeline:
 
 @dataclass(slots=True)
 class Recorder:
-    """A SimPy process that samples at even moments."""
+    """Keeps what there is at each moment it is asked to."""
 
+    plane: GatewayPlane
     at_s: list[float] = field(default_factory=list)
     counts: list[list[float]] = field(default_factory=list)
     tables: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
     busy_s: list[NDArray[np.float64]] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
 
-    def sampling(
-        self, env: simpy.Environment, *, plane: GatewayPlane, horizon_s: float, count: int
-    ) -> Generator[simpy.Event, object, None]:
-        """Sample ``count`` times, the last at the horizon."""
-        for index in range(1, count + 1):
-            yield env.timeout(max(0.0, horizon_s * index / count - env.now))
-            self.sample(plane, at_s=env.now)
-
-    def sample(self, plane: GatewayPlane, *, at_s: float) -> None:
+    def sample(self, at_s: float) -> None:
         """Keep what there is now."""
-        state = plane.state
+        state = self.plane.state
         totals = state.totals[0]
         self.at_s.append(float(at_s))
         self.counts.append([float(totals[name]) for name in COUNTS])

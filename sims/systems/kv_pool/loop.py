@@ -6,24 +6,15 @@ the same stream. Sources of the clock: 0 the next request, then the nodes.
 
 from __future__ import annotations
 
-from sims.engine.clock import NEVER, next_source, schedule
+from sims.engine.clock import next_source
 from sims.engine.kernel import handler, loop
 from sims.engine.lists import has_slot
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
+from sims.parts.intake import ARRIVALS, begin_event, load_arrival
 from sims.parts.meter import batch_at
 from sims.systems.kv_pool.keeping import end_session, keep_path, settle
 from sims.systems.kv_pool.lookup import cut_pieces, find_entries, lay_path, note_use, seen_before
 from sims.systems.kv_pool.serving import enqueue, fetch, node_for, on_node, pass_by, serve_alone, take_request, work_s
-
-
-@handler
-def load_arrival(state):  # type: ignore[no-untyped-def]
-    """Put the next request on the clock."""
-    totals = state.totals[0]
-    at_s = NEVER
-    if totals.next_arrival < totals.arrivals:
-        at_s = state.arrivals[totals.next_arrival].at_s
-    schedule(state.times, state.tree, 0, at_s)
 
 
 @handler
@@ -180,13 +171,10 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
         now_s = state.times[source]
         if now_s > until_s:
             return REACHED
-        if source == 0 and is_short(state):
+        if source == ARRIVALS and is_short(state):
             return WANTS_SLOTS
-        if now_s < totals.now_s:
-            totals.backwards += 1
-        totals.now_s = now_s
-        totals.events += 1
-        if source == 0:
+        begin_event(totals, now_s)
+        if source == ARRIVALS:
             on_arrival(state, now_s)
         else:
             on_node(state, source - 1, now_s)

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval
+from sims.engine import batches
+from sims.engine.interval import Interval
 from sims.engine.run import BUDGET, FULL
-from sims.engine.sketch import percentile
-from sims.parts.meter import BATCHES
+from sims.engine.sketch import Histogram
+from sims.parts.course import Course, Recorder
 from sims.parts.node_links import KINDS
 from sims.systems.kv_pool.config import TIERS, Config
 from sims.systems.kv_pool.state import State
-from sims.systems.kv_pool.timeline import Recorder, Sample, by_tier
-
-GROWTH_LIMIT = 0.02
-"""Requests in the system may grow by this share of those that arrive; more is not a steady state."""
-
-Histograms = NDArray[np.int64]
+from sims.systems.kv_pool.timeline import Sample, by_tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +86,12 @@ class Outcome:
     rejected: int
     restarted: int
     in_flight: int
-    histograms: dict[str, Histograms]
+    histograms: dict[str, Histogram]
     batches: np.recarray
     whole: np.record
     by_turn: NDArray[np.int64]
     by_class: dict[str, ClassOutcome]
-    waits: dict[str, Histograms]
+    waits: dict[str, Histogram]
     tiers: tuple[TierOutcome, ...]
     links: tuple[LinkOutcome, ...]
     samples: tuple[Sample, ...]
@@ -110,18 +106,17 @@ class Outcome:
         *,
         config: Config,
         classes: Sequence[str],
-        recorder: Recorder,
+        recorder: Recorder[Sample],
         ending: str,
-        warmup_s: float,
-        horizon_s: float,
+        course: Course,
     ) -> Outcome:
         """Read a finished run; ``classes`` are the names of the classes of requests."""
         totals = state.totals[0]
         return cls(
             config=config,
             ending=ending,
-            warmup_s=warmup_s,
-            horizon_s=horizon_s,
+            warmup_s=course.warmup_s,
+            horizon_s=course.horizon_s,
             simulated_s=float(totals.now_s),
             events=int(totals.events),
             arrived=int(totals.arrived),
@@ -143,54 +138,31 @@ class Outcome:
             rates=_rates(recorder, config=config),
         )
 
-    def pooled(self, name: str) -> NDArray[np.int64]:
+    def pooled(self, name: str) -> Histogram:
         """All batches of a histogram together."""
-        total: NDArray[np.int64] = self.histograms[name].sum(axis=0)
-        return total
+        return batches.pooled(self.histograms[name])
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile of ``ttft`` or ``ttft_without`` with its interval [s]; None when nothing was observed."""
-        pooled = percentile(self.pooled(name), q=q)
-        if pooled is None:
-            return None
-        fixed_s = self.config.ttft_fixed_s
-        each = [percentile(histogram, q=q) for histogram in self.histograms[name]]
-        known = [value + fixed_s for value in each if value is not None]
-        interval = batch_interval(pooled + fixed_s, batches=known)
-        if interval.unreliable or self.pooled(name).sum() / BATCHES * (1 - q) >= 5:
-            return interval
-        return Interval(
-            interval.value, interval.low, interval.high, interval.batches, "too few requests beyond the quantile"
-        )
+        found = batches.quantile(self.histograms[name], q=q)
+        return None if found is None else found.shifted(self.config.ttft_fixed_s)
 
     def share(self, above: str, *, of: str) -> Interval | None:
         """A ratio of two sums of the batches with its interval; None when there is nothing below the line."""
-        top, bottom = np.asarray(self.batches[above], float), np.asarray(self.batches[of], float)
-        if bottom.sum() == 0:
-            return None
-        seen = bottom > 0
-        return batch_interval(float(top.sum() / bottom.sum()), batches=[float(x) for x in top[seen] / bottom[seen]])
+        return batches.ratio(self.batches[above], below=self.batches[of])
 
     def mean_s(self, name: str) -> Interval | None:
         """Mean of ``ttft`` or ``ttft_without`` [s]."""
         found = (
             self.share("ttft_sum_s", of="finished") if name == "ttft" else self.share("alone_ttft_sum_s", of="alone_n")
         )
-        if found is None:
-            return None
-        fixed_s = self.config.ttft_fixed_s
-        return Interval(found.value + fixed_s, found.low + fixed_s, found.high + fixed_s, found.batches, found.reason)
+        return None if found is None else found.shifted(self.config.ttft_fixed_s)
 
     def hit_share(self, tier: str | None = None) -> Interval | None:
         """Share of the reusable blocks that were hit: in ``tier``, or in any; what the formulas call F(T)."""
         names = TIERS if tier is None else (tier,)
-        top = sum(np.asarray(self.batches[name], float) for name in names)
-        bottom = np.asarray(self.batches["reusable"], float)
-        if bottom.sum() == 0:
-            return None
-        seen = bottom > 0
-        pooled = float(np.sum(top) / bottom.sum())
-        return batch_interval(pooled, batches=[float(x) for x in np.asarray(top)[seen] / bottom[seen]])
+        hits = np.sum([self.batches[name] for name in names], axis=0)
+        return batches.ratio(hits, below=self.batches["reusable"])
 
     @property
     def token_hit_share(self) -> Interval | None:
@@ -203,23 +175,10 @@ class Outcome:
         return self.share("compute_s", of="alone_compute_s")
 
     @property
-    def growth_share(self) -> float:
-        """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
-        if len(self.samples) < 9:
-            return 0.0
-        third = len(self.samples) // 3
-        inside = np.array([one.in_flight for one in self.samples], float)
-        came = self.samples[-1].requests - self.samples[third].requests
-        return float((inside[2 * third :].mean() - inside[third : 2 * third].mean()) / max(1.0, came / 2))
-
-    @property
     def is_steady(self) -> bool:
         """Whether prefill kept up; a few requests more than it started with do not matter."""
-        if self.ending == FULL:
-            return False
-        third = len(self.samples) // 3
-        rise = self.samples[-1].in_flight - self.samples[third].in_flight if self.samples else 0
-        return self.growth_share <= GROWTH_LIMIT or rise < 20
+        inside = np.array([one.in_flight for one in self.samples], float)
+        return batches.is_steady(inside, arrived=np.array([one.requests for one in self.samples]), ending=self.ending)
 
     @property
     def keeps_up_without(self) -> bool:
@@ -290,7 +249,7 @@ def _tier(state: State, *, config: Config, tier: int) -> TierOutcome:
     )
 
 
-def _links(state: State, recorder: Recorder) -> tuple[LinkOutcome, ...]:
+def _links(state: State, recorder: Recorder[Sample]) -> tuple[LinkOutcome, ...]:
     opened, closed = recorder.opened, recorder.closed
     span_s = 0.0 if opened is None or closed is None else closed.at_s - opened.at_s
     found = []
@@ -306,7 +265,7 @@ def _links(state: State, recorder: Recorder) -> tuple[LinkOutcome, ...]:
     return tuple(found)
 
 
-def _rates(recorder: Recorder, *, config: Config) -> dict[str, float]:
+def _rates(recorder: Recorder[Sample], *, config: Config) -> dict[str, float]:
     opened, closed = recorder.opened, recorder.closed
     if opened is None or closed is None or closed.at_s <= opened.at_s:
         return {}

@@ -1,75 +1,56 @@
-"""This system as the driver sees it: feeds requests, grows its pools, answers how far it is."""
+"""This system as the driver sees it: its loop, its pools that grow, what it tells, and the orders it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sims.engine.batches import pooled
 from sims.engine.lists import END
-from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
+from sims.engine.plane import StatePlane
+from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.holdings import with_entries
+from sims.parts.records import doubled
 from sims.parts.sessions import Turns
 from sims.systems.kv_pool import faults, loop
-from sims.systems.kv_pool.state import State, feed, grown_requests, grown_store, margin
+from sims.systems.kv_pool.state import State, grown_store, margin, with_tickets
 
 
-class PoolPlane:
-    """The state with its loop; see `sims.engine.run.Plane`."""
+class PoolPlane(StatePlane[State]):
+    """The loop, pools of requests and of cached runs that grow, and the orders of the control plane."""
 
     def __init__(
         self, *, state: State, chunks: Iterator[Turns], horizon_s: float, most_in_flight: int, most_entries: int
     ) -> None:
-        self.state = state
-        self._chunks = chunks
-        self._horizon_s = horizon_s
+        super().__init__(state, chunks=chunks, horizon_s=horizon_s)
         self._most_in_flight = most_in_flight
         self._most_entries = most_entries
 
-    def advance(self, until_s: float, most_events: int) -> int:
-        """Handle events up to ``until_s``, ``most_events`` of them however often requests or slots must be fetched."""
-        last = self.events() + most_events
-        while (left := last - self.events()) > 0:
-            code = int(loop.advance(self.state, float(until_s), int(left)))
-            if code == WANTS_ARRIVALS:
-                self.state = feed(self.state, next(self._chunks, None))
-            elif code == WANTS_SLOTS:
-                self._grow()
-            else:
-                return code
-        return LIMIT
+    def _loop(self, until_s: float, most_events: int) -> int:
+        return int(loop.advance(self.state, until_s, most_events))
 
-    def _grow(self) -> None:
+    def _feed(self, chunk: Turns | None) -> None:
+        super()._feed(chunk)
+        if chunk is not None:
+            self.state = with_tickets(self.state, chunk)
+
+    def _grow(self, code: int) -> None:  # noqa: ARG002 - what is short shows in the state
         if self.state.totals[0].free == END:
             if len(self.state.requests) >= self._most_in_flight:
                 raise MemoryBudgetError
-            self.state = grown_requests(self.state)
+            self.state = self.state._replace(requests=doubled(self.state.requests, book=self.state.totals[0]))
             return
         if len(self.state.store.entries) >= self._most_entries:
             raise MemoryBudgetError
         self.state = grown_store(self.state)
 
-    def is_done(self) -> bool:
-        """Whether all have arrived and left."""
-        totals = self.state.totals[0]
-        return bool(totals.more == 0 and totals.next_arrival >= totals.arrivals and totals.in_flight == 0)
-
-    def simulated_s(self) -> float:
-        return float(self.state.totals[0].now_s)
-
-    def events(self) -> int:
-        return int(self.state.totals[0].events)
-
-    def fraction(self, now_s: float) -> float:
-        """By simulated time; a draining system is almost done."""
-        return min(1.0, now_s / self._horizon_s) if self._horizon_s > 0 else 1.0
-
     def partial(self) -> Mapping[str, Any]:
         """Figures so far: of the warm part for latencies, of the whole run for counts."""
         state, totals, whole = self.state, self.state.totals[0], self.state.whole[0]
         return {
-            "ttft_p50_s": percentile(state.ttft.sum(axis=0), q=0.5),
-            "ttft_p99_s": percentile(state.ttft.sum(axis=0), q=0.99),
+            "ttft_p50_s": percentile(pooled(state.ttft), q=0.5),
+            "ttft_p99_s": percentile(pooled(state.ttft), q=0.99),
             "hit_share": float(whole.hit_tokens / whole.tokens) if whole.tokens else None,
             "requests_arrived": int(totals.arrived),
             "requests_finished": int(totals.finished),

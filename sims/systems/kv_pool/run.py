@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import simpy
 
-from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
-from sims.engine.run import COMPLETE, drive
-from sims.parts.meter import BATCHES
+from sims.engine.run import COMPLETE
+from sims.parts.course import SAMPLES, Course, Process, Recorder, follow
 from sims.parts.sessions import Prefixes, SessionClass, Sessions
 from sims.systems.kv_pool.config import Config, Tier
 from sims.systems.kv_pool.outcome import Outcome
 from sims.systems.kv_pool.plane import PoolPlane
 from sims.systems.kv_pool.source import TraceSource, source_of
 from sims.systems.kv_pool.state import make_state
-from sims.systems.kv_pool.timeline import Recorder
+from sims.systems.kv_pool.timeline import sample
 
-SAMPLES = 240
 MOST_IN_FLIGHT = 1 << 20
 MOST_ENTRIES = 1 << 24
-DRAIN_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,37 +106,38 @@ def simulate(
         When the hooks ask for it.
     """
     stream = source_of(source)
-    horizon_s = stream.horizon_s
-    if not 0 < horizon_s < float("inf"):
-        raise ValueError("the run has no length: give a duration, or a trace with requests")
-    cut_s = min(warm_up_s(config, source=source) if warmup_s is None else warmup_s, horizon_s)
-    batch_s = max(horizon_s - cut_s, 1e-9) / BATCHES
+    course = Course.of(stream, warmup_s=warm_up_s(config, source=source) if warmup_s is None else warmup_s)
     plane = PoolPlane(
-        state=make_state(config, source=stream, from_s=cut_s, batch_s=batch_s),
+        state=make_state(config, source=stream, from_s=course.warmup_s, batch_s=course.batch_s),
         chunks=stream.chunks(seed),
-        horizon_s=horizon_s,
+        horizon_s=course.horizon_s,
         most_in_flight=most_in_flight,
         most_entries=most_entries,
     )
-    env, recorder = simpy.Environment(), Recorder()
+    env, recorder = simpy.Environment(), Recorder(lambda at_s: sample(plane.state, at_s=at_s))
     # Data-plane events of a moment come first, then these in the order of their start.
-    env.process(recorder.window(env, plane=plane, from_s=cut_s, horizon_s=horizon_s))
+    env.process(recorder.window(env, course=course))
     for loss in losses:
         env.process(_lose(env, plane=plane, loss=loss))
     env.process(_switch(env, plane=plane, switches=sorted(switches, key=lambda one: one.at_s)))
-    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
-    if check is not None:
-        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
-    end_s = horizon_s * 4 + DRAIN_S if stream.finite else horizon_s
-    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
+    ending = follow(
+        plane,
+        env=env,
+        course=course,
+        look=recorder.sample,
+        samples=samples,
+        check=check,
+        hooks=hooks,
+        clock=clock,
+        budget_s=budget_s,
+    )
     return Outcome.of(
         plane.state,
         config=config,
         classes=[one.name for one in stream.kinds() if one is not None] or ["requests"],
         recorder=recorder,
         ending=ending,
-        warmup_s=cut_s,
-        horizon_s=horizon_s,
+        course=course,
     )
 
 
@@ -149,29 +148,19 @@ def side_by_side(
     return {name: simulate(config, source=source, seed=seed, **options) for name, config in configs.items()}
 
 
-def _lose(env: simpy.Environment, *, plane: PoolPlane, loss: Loss) -> Generator[simpy.Event, object, None]:
+def _lose(env: simpy.Environment, *, plane: PoolPlane, loss: Loss) -> Process:
     yield env.timeout(loss.at_s)
     plane.lose(loss.node, now_s=env.now)
     yield env.timeout(loss.rejoin_s)
     plane.rejoin(loss.node, now_s=env.now)
 
 
-def _switch(
-    env: simpy.Environment, *, plane: PoolPlane, switches: Sequence[Switch]
-) -> Generator[simpy.Event, object, None]:
+def _switch(env: simpy.Environment, *, plane: PoolPlane, switches: Sequence[Switch]) -> Process:
     for one in switches:
         yield env.timeout(max(0.0, one.at_s - env.now))
         if one.purge:
             plane.purge_old()
         plane.switch(new_share=one.share, by_request=one.by_request, quota=one.quota, now_s=env.now)
-
-
-def _checks(
-    env: simpy.Environment, *, plane: PoolPlane, check: Callable[[PoolPlane], None], every_s: float
-) -> Generator[simpy.Event, object, None]:
-    while not plane.is_done():
-        yield env.timeout(every_s)
-        check(plane)
 
 
 @warms

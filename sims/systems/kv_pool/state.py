@@ -61,17 +61,6 @@ class State(NamedTuple):
     waits: NDArray[np.int64]
 
 
-def request_pool(slots: int, *, old: np.recarray | None = None) -> np.recarray:
-    """A pool whose new slots are chained; ``old`` slots keep their place at its start."""
-    pool = records.records(REQUEST, count=slots)
-    kept = 0 if old is None else len(old)
-    if old is not None:
-        pool[:kept] = old
-    pool.next[kept:] = np.arange(kept + 1, slots + 1)
-    pool.next[-1] = END
-    return pool
-
-
 def make_state(config: Config, *, source: Source, from_s: float, batch_s: float) -> State:
     """An empty system whose measuring window starts at ``from_s`` with batches of ``batch_s``."""
     times, tree = clock_arrays(1 + config.nodes)
@@ -90,7 +79,7 @@ def make_state(config: Config, *, source: Source, from_s: float, batch_s: float)
         totals=totals,
         window=window,
         arrivals=records.records(TURN, count=CHUNK),
-        requests=request_pool(FIRST_SLOTS),
+        requests=records.pool_of(REQUEST, slots=FIRST_SLOTS),
         nodes=nodes,
         queues=records.queues(2 * config.nodes),
         links=records.records(LINK, count=len(KINDS) * config.nodes),
@@ -177,15 +166,6 @@ def _describe(store: Store, classes: tuple[SessionClass | None, ...]) -> None:
         row.shared = int(one is None)
 
 
-def grown_requests(state: State) -> State:
-    """The same state with twice the request slots."""
-    old = state.requests
-    pool = request_pool(2 * len(old), old=old)
-    pool.next[-1] = state.totals[0].free
-    state.totals[0].free = len(old)
-    return state._replace(requests=pool)
-
-
 def grown_store(state: State) -> State:
     """The same state with twice the entries and owners, whichever ran short."""
     store = state.store
@@ -201,16 +181,9 @@ def margin(state: State) -> int:
     return 3 * len(state.path) + 8
 
 
-def feed(state: State, chunk: Turns | None) -> State:
-    """Load the next requests; None says that there are no more."""
-    totals = state.totals[0]
-    totals.next_arrival = 0
-    totals.arrivals = 0 if chunk is None else len(chunk)
-    totals.more = 0 if chunk is None else 1
-    if chunk is None or not len(chunk):
-        return state
-    state.arrivals[: len(chunk)] = chunk
-    highest = int(chunk["ticket"].max())
+def with_tickets(state: State, chunk: Turns) -> State:
+    """The same state with a place for every session that the turns name."""
+    highest = int(chunk["ticket"].max(initial=-1))
     if highest < len(state.tickets):
         return state
     tickets = np.full(max(2 * len(state.tickets), highest + 1), END, np.int64)

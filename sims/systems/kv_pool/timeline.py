@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import simpy
 
 from sims.parts.node_links import KINDS
 from sims.systems.kv_pool.config import TIERS
-from sims.systems.kv_pool.plane import PoolPlane
 from sims.systems.kv_pool.state import State
 
 
@@ -94,29 +91,3 @@ def sample(state: State, *, at_s: float) -> Sample:
         link_busy_s=tuple(float(value) for value in link_busy_s),
         alive=int(state.nodes.alive.sum()),
     )
-
-
-@dataclass(slots=True)
-class Recorder:
-    """SimPy processes that sample at even moments, and at the ends of the measuring window."""
-
-    samples: list[Sample] = field(default_factory=list)
-    opened: Sample | None = None
-    closed: Sample | None = None
-
-    def sampling(
-        self, env: simpy.Environment, *, plane: PoolPlane, horizon_s: float, count: int
-    ) -> Generator[simpy.Event, object, None]:
-        """Sample ``count`` times, the last at the horizon."""
-        for index in range(1, count + 1):
-            yield env.timeout(max(0.0, horizon_s * index / count - env.now))
-            self.samples.append(sample(plane.state, at_s=env.now))
-
-    def window(
-        self, env: simpy.Environment, *, plane: PoolPlane, from_s: float, horizon_s: float
-    ) -> Generator[simpy.Event, object, None]:
-        """Mark the window's start and end."""
-        yield env.timeout(from_s)
-        self.opened = sample(plane.state, at_s=env.now)
-        yield env.timeout(horizon_s - env.now)
-        self.closed = sample(plane.state, at_s=env.now)

@@ -12,11 +12,12 @@ from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.ring import put, steps_to_next
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.decode import commit_steps, plan_steps, span_s, steps_to_reach
+from sims.parts.intake import ARRIVALS, begin_event, load_arrival
 from sims.parts.meter import on_finish, on_first_token, on_gap, on_tokens
 from sims.parts.prefill import fill_step, least_rank
 from sims.parts.records import PARKED, PREFILL, RUNNING, WAITING
 from sims.parts.routing.dispatch import choose
-from sims.systems.llm_serving.intake import load_arrival, release_finished, take_arrival
+from sims.systems.llm_serving.intake import release_finished, take_arrival
 
 
 @handler
@@ -142,13 +143,10 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
         now_s = state.times[source]
         if now_s > until_s:
             return REACHED
-        if source == 0 and not has_slot(totals):
+        if source == ARRIVALS and not has_slot(totals):
             return WANTS_SLOTS
-        if now_s < totals.now_s:
-            totals.backwards += 1
-        totals.now_s = now_s
-        totals.events += 1
-        if source == 0:
+        begin_event(totals, now_s)
+        if source == ARRIVALS:
             slot = take_arrival(state, now_s)
             if slot != END:
                 send_to_replica(state, slot, now_s)

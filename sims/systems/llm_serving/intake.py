@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import handler
 from sims.engine.lists import END, take_slot
 from sims.engine.ring import put, take_all
+from sims.parts.intake import load_arrival
 from sims.parts.meter import batch_at, on_finish
-
-
-@handler
-def load_arrival(state):  # type: ignore[no-untyped-def]
-    """Put the next arrival on the clock."""
-    totals = state.totals[0]
-    at_s = NEVER
-    if totals.next_arrival < totals.arrivals:
-        at_s = state.arrivals[totals.next_arrival].at_s
-    schedule(state.times, state.tree, 0, at_s)
 
 
 @handler

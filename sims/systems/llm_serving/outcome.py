@@ -8,18 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval
-from sims.engine.run import FULL
-from sims.engine.sketch import percentile
-from sims.parts.meter import BATCHES
+from sims.engine import batches
+from sims.engine.interval import Interval
+from sims.engine.sketch import Histogram
+from sims.parts.course import Course, Recorder
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.state import State
-from sims.systems.llm_serving.timeline import Recorder, Sample
-
-GROWTH_LIMIT = 0.02
-"""Requests in the system may grow by this share of those that arrive; more is not a steady state."""
-
-Histograms = NDArray[np.int64]
+from sims.systems.llm_serving.timeline import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +35,21 @@ class Outcome:
     rejected: int
     in_flight: int
     restarted: int
-    histograms: dict[str, Histograms]
+    histograms: dict[str, Histogram]
     batches: np.recarray
     samples: tuple[Sample, ...]
     rates: dict[str, float]
     """Of the window: arrived, finished and output_tokens a second, mean running, and busy shares of the roles."""
 
     @classmethod
-    def of(
-        cls, state: State, *, config: Config, recorder: Recorder, ending: str, warmup_s: float, horizon_s: float
-    ) -> Outcome:
+    def of(cls, state: State, *, config: Config, recorder: Recorder[Sample], ending: str, course: Course) -> Outcome:
         """Read a finished run."""
         totals = state.totals[0]
         return cls(
             config=config,
             ending=ending,
-            warmup_s=warmup_s,
-            horizon_s=horizon_s,
+            warmup_s=course.warmup_s,
+            horizon_s=course.horizon_s,
             simulated_s=float(totals.now_s),
             events=int(totals.events),
             arrived=int(totals.arrived),
@@ -70,56 +63,37 @@ class Outcome:
             rates=_rates(recorder, config=config),
         )
 
-    def pooled(self, name: str) -> NDArray[np.int64]:
+    def pooled(self, name: str) -> Histogram:
         """All batches of a histogram together."""
-        total: NDArray[np.int64] = self.histograms[name].sum(axis=0)
-        return total
+        return batches.pooled(self.histograms[name])
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile with its interval; None when nothing was observed."""
-        pooled = percentile(self.pooled(name), q=q)
-        if pooled is None:
-            return None
-        each = [percentile(histogram, q=q) for histogram in self.histograms[name]]
-        enough = self.pooled(name).sum() / BATCHES * (1 - q) >= 5
-        interval = batch_interval(pooled, batches=[value for value in each if value is not None])
-        if enough or interval.unreliable:
-            return interval
-        return Interval(pooled, interval.low, interval.high, interval.batches, "too few requests beyond the quantile")
+        return batches.quantile(self.histograms[name], q=q)
 
     def share(
         self, pick: Callable[[np.recarray], NDArray[np.float64]], *, of: Callable[[np.recarray], NDArray[np.float64]]
     ) -> Interval | None:
         """A ratio of two tallies with its interval."""
-        above, below = pick(self.batches), of(self.batches)
-        if below.sum() == 0:
-            return None
-        seen = below > 0
-        return batch_interval(float(above.sum() / below.sum()), batches=[float(x) for x in above[seen] / below[seen]])
+        return batches.ratio(pick(self.batches), below=of(self.batches))
+
+    def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.array([one.in_flight for one in self.samples], float), np.array([one.arrived for one in self.samples])
 
     @property
     def growth_share(self) -> float:
         """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
-        if len(self.samples) < 9:
-            return 0.0
-        third = len(self.samples) // 3
-        inside = np.array([sample.in_flight for sample in self.samples], float)
-        middle, last = inside[third : 2 * third].mean(), inside[2 * third :].mean()
-        came = self.samples[-1].arrived - self.samples[third].arrived
-        # The two means lie half of the last two thirds apart.
-        return float((last - middle) / max(1.0, came / 2))
+        inside, arrived = self._line()
+        return batches.growth_share(inside, arrived=arrived)
 
     @property
     def is_steady(self) -> bool:
         """Whether the system kept up; a few requests more than it started with do not matter."""
-        if self.ending == FULL:
-            return False
-        third = len(self.samples) // 3
-        rise = self.samples[-1].in_flight - self.samples[third].in_flight if self.samples else 0
-        return self.growth_share <= GROWTH_LIMIT or rise < 20
+        inside, arrived = self._line()
+        return batches.is_steady(inside, arrived=arrived, ending=self.ending)
 
 
-def _rates(recorder: Recorder, *, config: Config) -> dict[str, float]:
+def _rates(recorder: Recorder[Sample], *, config: Config) -> dict[str, float]:
     opened, closed = recorder.opened, recorder.closed
     if opened is None or closed is None or closed.at_s <= opened.at_s:
         return {}

@@ -1,70 +1,47 @@
-"""This system as the driver sees it: feeds arrivals, grows the pool, answers how far it is."""
+"""This system as the driver sees it: its loop, its one pool that grows, what it tells, and the orders it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sims.engine.run import LIMIT, WANTS_ARRIVALS, WANTS_SLOTS, MemoryBudgetError
+from sims.engine.batches import pooled
+from sims.engine.plane import Chunk, StatePlane
+from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
-from sims.parts.arrivals import Chunk
+from sims.parts.records import doubled
 from sims.systems.llm_serving import aggregated, disaggregated, faults
 from sims.systems.llm_serving.config import Config
-from sims.systems.llm_serving.state import State, feed, grown
-from sims.systems.llm_serving.timeline import HasState
+from sims.systems.llm_serving.state import State
 
 
-class ServingPlane(HasState):
-    """The state with its loop; see `sims.engine.run.Plane`."""
+class ServingPlane(StatePlane[State]):
+    """The loop of the topology, and the orders of the control plane."""
 
     def __init__(
         self, config: Config, *, state: State, chunks: Iterator[Chunk], horizon_s: float, most_in_flight: int
     ) -> None:
-        self.state = state
+        super().__init__(state, chunks=chunks, horizon_s=horizon_s)
         self._config = config
-        self._chunks = chunks
-        self._horizon_s = horizon_s
         self._most_in_flight = most_in_flight
-        self._loop = aggregated.advance if config.aggregated else disaggregated.advance
+        self._advance = aggregated.advance if config.aggregated else disaggregated.advance
 
-    def advance(self, until_s: float, most_events: int) -> int:
-        """Handle events up to ``until_s``, ``most_events`` of them however often arrivals or slots must be fetched."""
-        last = self.events() + most_events
-        while (left := last - self.events()) > 0:
-            code = int(self._loop(self.state, float(until_s), int(left)))
-            if code == WANTS_ARRIVALS:
-                feed(self.state, next(self._chunks, None))
-            elif code == WANTS_SLOTS:
-                if len(self.state.requests) >= self._most_in_flight:
-                    raise MemoryBudgetError
-                self.state = grown(self.state)
-            else:
-                return code
-        return LIMIT
+    def _loop(self, until_s: float, most_events: int) -> int:
+        return int(self._advance(self.state, until_s, most_events))
 
-    def is_done(self) -> bool:
-        """Whether all have arrived and left."""
-        totals = self.state.totals[0]
-        return bool(totals.more == 0 and totals.next_arrival >= totals.arrivals and totals.in_flight == 0)
-
-    def simulated_s(self) -> float:
-        return float(self.state.totals[0].now_s)
-
-    def events(self) -> int:
-        return int(self.state.totals[0].events)
-
-    def fraction(self, now_s: float) -> float:
-        """By simulated time; a draining system is almost done."""
-        return min(1.0, now_s / self._horizon_s) if self._horizon_s > 0 else 1.0
+    def _grow(self, code: int) -> None:  # noqa: ARG002 - only requests can run short
+        if len(self.state.requests) >= self._most_in_flight:
+            raise MemoryBudgetError
+        self.state = self.state._replace(requests=doubled(self.state.requests, book=self.state.totals[0]))
 
     def partial(self) -> Mapping[str, Any]:
         """Percentiles so far, from the warm part of the run."""
         state, totals = self.state, self.state.totals[0]
         return {
-            "ttft_p50_s": percentile(state.ttft.sum(axis=0), q=0.5),
-            "ttft_p99_s": percentile(state.ttft.sum(axis=0), q=0.99),
-            "tpot_p50_s": percentile(state.tpot.sum(axis=0), q=0.5),
-            "tpot_p99_s": percentile(state.tpot.sum(axis=0), q=0.99),
+            "ttft_p50_s": percentile(pooled(state.ttft), q=0.5),
+            "ttft_p99_s": percentile(pooled(state.ttft), q=0.99),
+            "tpot_p50_s": percentile(pooled(state.tpot), q=0.5),
+            "tpot_p99_s": percentile(pooled(state.tpot), q=0.99),
             "requests_arrived": int(totals.arrived),
             "requests_finished": int(totals.finished),
             "requests_in_flight": int(totals.in_flight),

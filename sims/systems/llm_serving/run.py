@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import simpy
 
-from sims.engine.hooks import Hooks, NoHooks
+from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
-from sims.engine.run import COMPLETE, drive
+from sims.engine.run import COMPLETE
 from sims.parts.arrivals import Arrivals, Lengths, Poisson
-from sims.parts.meter import BATCHES
+from sims.parts.course import SAMPLES, Course, Process, Recorder, follow
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.outcome import Outcome
 from sims.systems.llm_serving.plane import ServingPlane
 from sims.systems.llm_serving.state import make_state
-from sims.systems.llm_serving.timeline import Recorder
+from sims.systems.llm_serving.timeline import sample
 
-SAMPLES = 240
 MOST_IN_FLIGHT = 1 << 20
-DRAIN_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +70,40 @@ def simulate(
     Cancelled
         When the hooks ask for it.
     """
-    horizon_s = arrivals.horizon_s
-    if not 0 < horizon_s < float("inf"):
-        raise ValueError("the run has no length: give a duration, a number of requests or a trace longer than 0 s")
-    warmup_s = min(warmup_s, horizon_s)
-    batch_s = max(horizon_s - warmup_s, 1e-9) / BATCHES
-    state = make_state(config, from_s=warmup_s, batch_s=batch_s)
+    course = Course.of(arrivals, warmup_s=warmup_s)
     plane = ServingPlane(
-        config, state=state, chunks=arrivals.chunks(seed), horizon_s=horizon_s, most_in_flight=most_in_flight
+        config,
+        state=make_state(config, from_s=course.warmup_s, batch_s=course.batch_s),
+        chunks=arrivals.chunks(seed),
+        horizon_s=course.horizon_s,
+        most_in_flight=most_in_flight,
     )
-    env, recorder = simpy.Environment(), Recorder()
+    env, recorder = simpy.Environment(), Recorder(lambda at_s: sample(plane.state, at_s=at_s))
     # Data-plane events of a moment come first, then these in the order of their start.
-    env.process(recorder.window(env, plane=plane, from_s=warmup_s, horizon_s=horizon_s))
+    env.process(recorder.window(env, course=course))
     for failure in failures:
         env.process(_fail(env, plane=plane, failure=failure))
-    env.process(recorder.sampling(env, plane=plane, horizon_s=horizon_s, count=samples))
-    if check is not None:
-        env.process(_checks(env, plane=plane, check=check, every_s=horizon_s / samples))
-    end_s = horizon_s * 4 + DRAIN_S if arrivals.finite else horizon_s
-    ending = drive(plane, env=env, end_s=end_s, hooks=hooks or NoHooks(), clock=clock, budget_s=budget_s)
-    return Outcome.of(
-        plane.state, config=config, recorder=recorder, ending=ending, warmup_s=warmup_s, horizon_s=horizon_s
+    ending = follow(
+        plane,
+        env=env,
+        course=course,
+        look=recorder.sample,
+        samples=samples,
+        check=check,
+        hooks=hooks,
+        clock=clock,
+        budget_s=budget_s,
     )
+    return Outcome.of(plane.state, config=config, recorder=recorder, ending=ending, course=course)
 
 
-def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Generator[simpy.Event, object, None]:
+def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Process:
     yield env.timeout(failure.at_s)
     plane.halt(failure.unit, now_s=env.now)
     yield env.timeout(failure.detection_s)
     plane.isolate(failure.unit, now_s=env.now)
     yield env.timeout(failure.rejoin_s)
     plane.rejoin(failure.unit, now_s=env.now)
-
-
-def _checks(
-    env: simpy.Environment, *, plane: ServingPlane, check: Callable[[ServingPlane], None], every_s: float
-) -> Generator[simpy.Event, object, None]:
-    while not plane.is_done():
-        yield env.timeout(every_s)
-        check(plane)
 
 
 @warms

@@ -101,22 +101,3 @@ def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
         itl=np.zeros((BATCHES, BINS), np.int64),
         e2e=np.zeros((BATCHES, BINS), np.int64),
     )
-
-
-def grown(state: State) -> State:
-    """The same state with twice the request slots."""
-    old = state.requests
-    pool = request_pool(2 * len(old), old=old)
-    pool.next[-1] = state.totals[0].free
-    state.totals[0].free = len(old)
-    return state._replace(requests=pool)
-
-
-def feed(state: State, chunk: NDArray[np.void] | None) -> None:
-    """Load the next arrivals; None says that there are no more."""
-    totals = state.totals[0]
-    totals.next_arrival = 0
-    totals.arrivals = 0 if chunk is None else len(chunk)
-    totals.more = 0 if chunk is None else 1
-    if chunk is not None:
-        state.arrivals[: len(chunk)] = chunk

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
-import simpy
 
 from sims.engine.kernel import loop
 from sims.parts.decode import span_s, steps_done
@@ -86,35 +84,3 @@ def sample(state: State, *, at_s: float) -> Sample:
     row = records(SAMPLE, count=1)
     observe(state, float(at_s), row)
     return Sample(*row[0].item())
-
-
-@dataclass(slots=True)
-class Recorder:
-    """SimPy processes that sample at even moments, and at the ends of the measuring window."""
-
-    samples: list[Sample] = field(default_factory=list)
-    opened: Sample | None = None
-    closed: Sample | None = None
-
-    def sampling(
-        self, env: simpy.Environment, *, plane: HasState, horizon_s: float, count: int
-    ) -> Generator[simpy.Event, object, None]:
-        """Sample ``count`` times, the last at the horizon."""
-        for index in range(1, count + 1):
-            yield env.timeout(max(0.0, horizon_s * index / count - env.now))
-            self.samples.append(sample(plane.state, at_s=env.now))
-
-    def window(
-        self, env: simpy.Environment, *, plane: HasState, from_s: float, horizon_s: float
-    ) -> Generator[simpy.Event, object, None]:
-        """Mark the window's start and end."""
-        yield env.timeout(from_s)
-        self.opened = sample(plane.state, at_s=env.now)
-        yield env.timeout(horizon_s - env.now)
-        self.closed = sample(plane.state, at_s=env.now)
-
-
-class HasState:
-    """Whatever holds the present state (the pool of requests is replaced when it grows)."""
-
-    state: State
