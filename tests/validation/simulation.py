@@ -1,16 +1,18 @@
-"""Percentiles of the estimate against those of our own simulation, at the load of the run."""
+"""The estimate against our own simulation, at the load of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from planner import kinds
 from planner.core.simulation import SimulationRequest
+from tests.sims.test_pool_against_estimate import SMALL
 from tests.validation.rows import Row, gives
 from tests.validation.shipped import catalog
 
-# Name, kind, spec, and how long to run: the layouts whose estimate and simulation METHOD.md sets side by side.
+# A layout whose estimate and simulation METHOD.md sets side by side.
 REPLICA = {
     "llm": "llama-3-1-70b",
     "gpu": "h100-sxm",
@@ -27,14 +29,44 @@ REPLICA = {
     "prefill_step_tokens": 2048,
     "runtime_bytes": 4e9,
 }
-SIMULATED_CASES: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
-    ("reference", "llm_serving", {}, {"duration_s": 600}),
-    ("N+1", "llm_serving", {"spare_decode_units": 1}, {"duration_s": 600}),
-    ("derived rates", "llm_serving", {"rate_mode": "derived"}, {"duration_s": 600}),
-    ("10 req/s", "llm_serving", {"peak_rps": 10}, {"duration_s": 3600}),
-    ("replica of 4 GPUs", "llm_serving", {**REPLICA, "decode_unit_gpus": 4}, {"requests": 40_000}),
-    ("replica of 8 GPUs", "llm_serving", {**REPLICA, "decode_unit_gpus": 8}, {"requests": 40_000}),
-    ("many ranks", "llm_serving", {"topology": "aggregated"}, {"duration_s": 600}),
+LATENCIES = tuple(f"{latency}_{rank}_s" for latency in ("ttft", "tpot") for rank in ("p50", "p90", "p99"))
+TIERS = ("hbm_hit_share", "dram_hit_share", "ssd_hit_share", "hit_share", "ttft_p50_s", "ttft_p99_s")
+ROUTED = ("hit_share", "ttft_mean_s", "ttft_p99_s", "instance_utilisation")
+FEW = {"policies": "chosen"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One design, one run, and the metrics that are held side by side."""
+
+    name: str
+    kind: str
+    spec: Mapping[str, Any]
+    wanted: Mapping[str, Any]
+    metrics: tuple[str, ...] = LATENCIES
+
+
+SIMULATED_CASES = (
+    Case("reference", "llm_serving", {}, {"duration_s": 600}),
+    Case("N+1", "llm_serving", {"spare_decode_units": 1}, {"duration_s": 600}),
+    Case("derived rates", "llm_serving", {"rate_mode": "derived"}, {"duration_s": 600}),
+    Case("10 req/s", "llm_serving", {"peak_rps": 10}, {"duration_s": 3600}),
+    Case("replica of 4 GPUs", "llm_serving", {**REPLICA, "decode_unit_gpus": 4}, {"requests": 40_000}),
+    Case("replica of 8 GPUs", "llm_serving", {**REPLICA, "decode_unit_gpus": 8}, {"requests": 40_000}),
+    Case("many ranks", "llm_serving", {"topology": "aggregated"}, {"duration_s": 600}),
+    Case("pool, reference", "kv_pool", {}, {"options": FEW}, TIERS),
+    Case("pool, small tiers, exponential", "kv_pool", SMALL, {"options": FEW}, TIERS),
+    Case(
+        "pool, small tiers, log-normal",
+        "kv_pool",
+        {**SMALL, "gap_law": "lognormal", "gap_s": 40.0},
+        {"options": FEW},
+        TIERS,
+    ),
+    Case("gateway, reference", "gateway", {}, {"options": FEW}, ROUTED),
+    Case("gateway, 8,000 req/s", "gateway", {"peak_rps": 8000}, {"options": FEW}, ROUTED),
+    Case("gateway, round robin", "gateway", {"policy": "round_robin"}, {"options": FEW}, ROUTED),
+    Case("gateway, random", "gateway", {"policy": "random"}, {"options": FEW}, ROUTED),
 )
 
 
@@ -50,31 +82,47 @@ class Quiet:
 
 @gives("estimate_against_simulation")
 def estimate_against_simulation() -> Iterator[Row]:
-    for name, slug, spec, wanted in SIMULATED_CASES:
-        yield from _case(name, slug, spec, wanted)
+    for case in SIMULATED_CASES:
+        yield from _rows(case)
 
 
-def _case(name: str, slug: str, spec: dict[str, Any], wanted: dict[str, Any]) -> Iterator[Row]:
-    kind = kinds.get(slug)
+def _rows(case: Case) -> Iterator[Row]:
+    kind = kinds.get(case.kind)
     assert kind.simulator is not None
     assert kind.simulator.expected is not None
-    parsed, request = kind.spec.model_validate(spec), SimulationRequest(seed=1, **wanted)
+    parsed, request = kind.spec.model_validate(case.spec), SimulationRequest(seed=1, **case.wanted)
     promised = kind.simulator.expected(parsed, catalog(), request)
     found = kind.simulator.run(parsed, catalog(), request, Quiet())
-    for latency in ("ttft", "tpot"):
-        for rank in ("p50", "p90", "p99"):
-            metric = f"{latency}_{rank}_s"
+    for metric in case.metrics:
+        definition = found.metrics[metric].definition
+        measured = found.value(metric)
+        # Of a tier that is not there nothing is hit, by either.
+        if measured:
             yield Row(
                 quantity="estimate_against_simulation",
-                id=f"{name}, {latency} {rank}",
+                id=f"{case.name}, {definition.label}",
                 source=f"Simulation of {kind.label}, seed 1",
-                gpu=catalog().gpu(parsed.gpu).slug,
-                engine=str(getattr(parsed, "engine", "")),
-                llm=catalog().llm(parsed.llm).slug,
-                family=catalog().llm(parsed.llm).family,
-                group=latency.upper(),
+                **_hardware(parsed),
+                group=_group(metric),
                 predicted=promised.value(metric),
-                measured=found.value(metric),
-                unit="s",
-                conditions=f"{name}, {rank.upper()}",
+                measured=measured,
+                unit=definition.unit,
+                conditions=f"{case.name}, {definition.label}",
             )
+
+
+def _group(metric: str) -> str:
+    """What the figures of a group have in common: TTFT, TPOT, hits, or load."""
+    first = metric.split("_", maxsplit=1)[0].upper()
+    return first if first in ("TTFT", "TPOT") else ("hits" if "hit" in metric else "load")
+
+
+def _hardware(spec: Any) -> dict[str, str]:
+    """GPU, engine and LLM of a design, as far as it has them."""
+    found = {"engine": str(getattr(spec, "engine", ""))}
+    if getattr(spec, "gpu", None):
+        found["gpu"] = catalog().gpu(spec.gpu).slug
+    if getattr(spec, "llm", None):
+        llm = catalog().llm(spec.llm)
+        found |= {"llm": llm.slug, "family": llm.family}
+    return found
