@@ -14,6 +14,8 @@ from planner.designs.estimation import Estimate
 from planner.designs.inputs import show_value
 
 MOST_MOVED = 3
+TOLD = 5e-4
+"""Relative change from which a figure has moved: less is shown as 0.0 %."""
 
 
 def changed(estimate: Estimate, *, change: Mapping[str, Any]) -> Estimate:
@@ -53,8 +55,11 @@ def _all_moved(before: Estimate, *, after: Estimate, names: Sequence[str]) -> li
 
 def _differs(before: Estimate, *, row: Mapping[str, Any]) -> bool:
     """Whether a figure changes, appears or is lost."""
+    was = before.result.value(row["name"])
     if row["delta"] is None:
-        return bool(before.result.value(row["name"]) != row["value"])
+        return bool(was != row["value"])
+    if was and row["value"] is not None and abs(row["value"] / was - 1) < TOLD:
+        return False
     return bool(row["delta"]["change"] != "same")
 
 

@@ -227,11 +227,20 @@ NO_GAIN = {
 }
 
 
+TOLD = {
+    "link_too_slow": "computing is quicker below",
+    "little_is_reused": "were ever computed before",
+    "gpu_memory_suffices": "HBM alone keeps a session",
+    "prefill_does_not_bind": "prefill needs no unit more",
+}
+
+
 @pytest.mark.parametrize("reason", NO_GAIN)
-def test_the_pool_is_refused_with_the_reason(reason: str) -> None:
+def test_the_pool_is_refused_once_and_with_the_reason(reason: str) -> None:
     made = answer(**NO_GAIN[reason])
-    refused = found(made, f"no_gain_{reason}")
+    (refused,) = (finding for finding in made.findings if finding.code.startswith("no_gain"))
     assert refused.message.startswith("No gain: ")
+    assert TOLD[reason] in refused.message
     assert "pool_pays" not in {finding.code for finding in made.findings}
 
 
@@ -283,6 +292,7 @@ REACHED: dict[str, dict[str, Any]] = {
     "no_output": {"output_tokens": 0.0},
     "dram_may_be_paid": {},
     "field_ignored": {"flush_s": 30.0},
+    "sessions_bound": {"hbm_bytes_per_gpu": 80e9, "gap_law": "exponential", "gap_s": 30.0, "turns_per_s": 50.0},
 }
 
 

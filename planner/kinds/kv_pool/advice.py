@@ -163,7 +163,14 @@ def best_mix(spec: KvPoolSpec, result: Result) -> list[Variant]:
     }
     if all(abs(getattr(spec, name) - value) <= 0.02 * value for name, value in change.items()):
         return []
-    return [_variant("Least bill within the tiers' budget", change)]
+    return [
+        _variant(
+            "Least bill of prefill and tiers"
+            if spec.tier_budget_usd_per_month is None
+            else "Least bill within the tiers' budget",
+            change,
+        )
+    ]
 
 
 def _bought(total_bytes: float, *, nodes: int) -> float:

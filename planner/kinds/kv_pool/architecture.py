@@ -58,8 +58,10 @@ def _share(result: Result, name: str) -> str:
     return show(result.value(name) or 0.0, "ratio")
 
 
-def _kept(result: Result, name: str) -> str:
+def _kept(spec: KvPoolSpec, result: Result, name: str) -> str:
     kept = result.value(f"{name}_keep_s")
+    if spec.eviction == "value":
+        return "kept by value"
     return "nothing dropped" if kept is None else f"kept {show(kept, 's')}"
 
 
@@ -72,7 +74,7 @@ def _stores(spec: KvPoolSpec, result: Result) -> list[Box]:
             (
                 f"{show(result.value(f'{name}_sessions'), 'sessions')}",
                 f"{_share(result, f'{name}_hit_share')} of hits",
-                _kept(result, name),
+                _kept(spec, result, name),
                 f"links {_share(result, f'{name}_link_utilisation')} busy",
             ),
             rank=3,

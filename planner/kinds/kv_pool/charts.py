@@ -9,8 +9,9 @@ from planner.core.quantities import show
 from planner.core.result import Result, Series
 from planner.kinds.kv_pool.money_charts import bill, mix, price
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.words import percent, times
+from planner.kinds.kv_pool.words import counted, percent, times
 
+SAME_HITS = 0.01
 CUT = 4.0
 """Latency is drawn up to this multiple of its objective."""
 
@@ -58,12 +59,12 @@ def _ladder(result: Result) -> Chart | None:
         x=Axis("capacity, all nodes", unit="bytes", shown="TB", log=True, start_at_zero=False),
         y=Axis("reading a context", unit="s", log=True, start_at_zero=False),
         traces=tuple(
-            Trace(name, x=[size], y=[read], order=order, marker_only=True, labels=[f"{sessions:,.0f} sessions"])
+            Trace(name, x=[size], y=[read], order=order, marker_only=True, labels=[counted(sessions, "session")])
             for order, (name, size, read, sessions) in enumerate(rows)
         ),
         limits=(Limit(computing, f"computing it {show(computing, 's')}"),),
         marks=tuple(
-            Mark(size, read, f"{name}, {show(sessions, 'sessions')}", order=order)
+            Mark(size, read, f"{name}, {counted(sessions, 'session')}", order=order)
             for order, (name, size, read, sessions) in enumerate(rows)
         ),
         summary="; ".join(told) + f"; computing {show(computing, 's')}.",
@@ -75,12 +76,12 @@ def _miss_ratio(spec: KvPoolSpec, result: Result) -> Chart:
     series, tiers = result.series["hits_by_capacity"], result.series["tiers"]
     column = f"{spec.eviction}_hit_share"
     sizes, shares = numbers(series, "capacity_bytes"), numbers(series, column)
-    marks, hits, place = [], 0.0, 0.0
-    for name, size, share in zip(
-        tiers.column("tier").values, numbers(tiers, "capacity_bytes"), numbers(tiers, "hit_share"), strict=True
+    marks, hits = [], 0.0
+    for name, reach, share in zip(
+        tiers.column("tier").values, numbers(tiers, "reach_bytes"), numbers(tiers, "hit_share"), strict=True
     ):
         hits += share or 0.0
-        place = _reach_bytes(sizes, shares, wanted=hits, least=max(place, size or 0.0))
+        place = _place_bytes(sizes, shares, wanted=hits, reach=reach or 0.0)
         marks.append(Mark(place, hits, f"{name} {percent(hits)}"))
     return Chart(
         name="hits_by_capacity",
@@ -96,14 +97,14 @@ def _miss_ratio(spec: KvPoolSpec, result: Result) -> Chart:
     )
 
 
-def _reach_bytes(
-    sizes: Sequence[float | None], shares: Sequence[float | None], *, wanted: float, least: float
+def _place_bytes(
+    sizes: Sequence[float | None], shares: Sequence[float | None], *, wanted: float, reach: float
 ) -> float:
-    """The first size on the curve from ``least`` on with these hits."""
+    """Where the tiers down to one lie on the curve: at their capacity, or where fewer hits are, if copies take room."""
     for size, share in zip(sizes, shares, strict=True):
-        if size is not None and share is not None and size >= least * (1 - 1e-9) and share >= wanted - 1e-9:
+        if size is not None and share is not None and (size >= reach or share >= wanted + SAME_HITS):
             return size
-    return least
+    return reach
 
 
 def _ttft(spec: KvPoolSpec, result: Result) -> Chart | None:
@@ -112,7 +113,7 @@ def _ttft(spec: KvPoolSpec, result: Result) -> Chart | None:
     without = numbers(series, "without_pool_s")
     if not any(value is not None for value in (*with_pool, *without)):
         return None
-    fewer = result.value("gpus_saved") or 0.0
+    fewer, longest = result.value("gpus_saved") or 0.0, max(value or 0.0 for value in (*with_pool, *without))
     return Chart(
         name="ttft",
         title="What does the pool do to the first token?",
@@ -120,7 +121,7 @@ def _ttft(spec: KvPoolSpec, result: Result) -> Chart | None:
         if fewer > 0
         else "Each on a prefill fleet sized for it.",
         form="bars",
-        x=Axis("TTFT", unit="s", shown="ms"),
+        x=Axis("TTFT", unit="s", shown="ms" if longest < 2 else "s"),
         y=Axis("rank"),
         traces=(Trace("with the pool", x=ranks, y=with_pool), Trace("without the pool", x=ranks, y=without, order=1)),
         limits=(Limit(spec.ttft_p99_slo_s, f"objective {show(spec.ttft_p99_slo_s, 's')}", axis="x"),),
@@ -207,7 +208,7 @@ def _upgrade(result: Result) -> Chart | None:
         title="Does the prefill fleet survive an upgrade?",
         subtitle=f"Work over what the fleet can do, if all traffic moves at once and in steps of {percent(step)}.",
         form="line",
-        x=Axis("time since the first step", unit="s", shown="h"),
+        x=Axis("time since the first step", unit="s", shown="h" if (times_s[-1] or 0.0) > 7200 else "min"),
         y=Axis("prefill in use", unit="ratio", shown="%"),
         traces=(Trace("all at once", x=times_s, y=at_once, order=1), Trace("in safe steps", x=times_s, y=in_steps)),
         limits=(Limit(1.0, "all the fleet can do"),),

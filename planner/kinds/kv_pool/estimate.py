@@ -10,6 +10,7 @@ from planner.kinds.kv_pool.findings import findings
 from planner.kinds.kv_pool.plan import Plan, plan
 from planner.kinds.kv_pool.series import all_series
 from planner.kinds.kv_pool.spec import KvPoolSpec
+from planner.kinds.kv_pool.tiers import SSD
 from planner.kinds.kv_pool.words import counted, percent
 
 FACTS = (
@@ -38,7 +39,7 @@ def answer(made: Plan) -> Result:
             metric="gpus_saved",
             sentence=_sentence(made),
             note=f"at {spec.turns_per_s:,g} turns/s; prefill and pool, decode not counted",
-            facts=FACTS,
+            facts=FACTS if made.room.stored_bytes[SSD] > 0 else (*FACTS[:-1], "compute_saved_share"),
         ),
         findings=findings(made, figures=figures),
         series=LazySeries(lambda: all_series(made)),

@@ -14,10 +14,9 @@ from planner.kinds.kv_pool.metrics import figure
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.serving import mean_ttft_s
 from planner.kinds.kv_pool.tiers import HBM, NAMES, SSD, Link
+from planner.kinds.kv_pool.words import rounded
 
 Figures = Iterator[Metric]
-DIGITS = 6
-"""Of a hit share: what an approximation says beyond is noise."""
 
 
 def metrics(plan: Plan) -> Mapping[str, Metric]:
@@ -55,16 +54,16 @@ def _held(plan: Plan) -> Figures:
 
 def _hits(plan: Plan) -> Figures:
     prompt, seen = plan.prompt_tokens, max(plan.seen_share, 1e-12)
-    within = [round(min(float(each) / seen, 1.0), DIGITS) for each in plan.reach_hits]
+    within = [rounded(min(float(each) / seen, 1.0)) for each in plan.reach_hits]
     total = within[SSD]
     yield figure("hit_share", total)
     for tier, name in enumerate(NAMES):
-        yield figure(f"{name}_hit_share", within[tier] - (within[tier - 1] if tier else 0.0))
-    yield figure("miss_share", max(0.0, 1 - total))
+        yield figure(f"{name}_hit_share", rounded(within[tier] - (within[tier - 1] if tier else 0.0)))
+    yield figure("miss_share", max(0.0, round(1 - total, 6)))
     yield figure("reusable_share", plan.reusable_share, basis="exact")
     yield figure("prefix_hit_rate", max(0.0, 1 - plan.computed_tokens_per_turn / prompt))
     for name, shares in policies_compared.at_reaches(plan).items():
-        yield figure(f"{name}_hit_share", round(float(shares[SSD]), DIGITS))
+        yield figure(f"{name}_hit_share", rounded(float(shares[SSD])))
 
 
 def _fetched(plan: Plan) -> Figures:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric, order_findings
 from planner.kinds.kv_pool import ignored, input_findings, pool_findings, write_findings
+from planner.kinds.kv_pool.bound import fleet_for
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
 from planner.kinds.kv_pool.words import counted, lasting, percent, times
 
 NEAR_SATURATION = 0.8
+HARDLY_S = 1e-4
+FELT = 1.5
+"""Times the TTFT P99 of a fleet that serves any turn anywhere."""
+CLUSTERED = 2.0
+"""Times the wait of turns that come alone."""
+TAIL_FROM = 0.65
+"""Load of bound units from which simulations show a tail that this estimate misses."""
 
 
 def findings(plan: Plan, *, figures: Mapping[str, Metric]) -> tuple[Finding, ...]:
@@ -21,6 +30,7 @@ def findings(plan: Plan, *, figures: Mapping[str, Metric]) -> tuple[Finding, ...
     return order_findings(
         [
             *_serving(plan),
+            *pool_findings.verdict(plan),
             *_conclusions(plan, figures=figures),
             *pool_findings.findings(plan, figures=figures),
             *write_findings.findings(plan),
@@ -43,7 +53,8 @@ def _no_load() -> Finding:
 def _conclusions(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Finding]:
     """What the reference concludes, with this design's numbers."""
     held = [figures[f"{name}_sessions"].value or 0.0 for name in ("hbm", "dram", "ssd")]
-    kept = f": an idle one stays {lasting(float(plan.keep_s[HBM]))}, and {percent(float(plan.hits[HBM]))} of what can "
+    stays = f"an idle one stays {lasting(float(plan.keep_s[HBM]))}, and " if plan.spec.eviction != "value" else ""
+    kept = f": {stays}{percent(float(plan.hits[HBM]))} of what can "
     yield Finding(
         code="hbm_holds_few",
         severity="info",
@@ -83,6 +94,10 @@ def _reading(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Finding]:
     )
 
 
+def _waits(wait_s: float) -> str:
+    return "hardly any turn waits" if wait_s < HARDLY_S else f"a turn waits {show(wait_s, 's')} for a unit on average"
+
+
 def _serving(plan: Plan) -> Iterator[Finding]:
     spec, fleet = plan.spec, plan.fleet
     if not fleet.is_stable:
@@ -112,19 +127,19 @@ def _serving(plan: Plan) -> Iterator[Finding]:
             code="ttft_slo_missed",
             severity="error",
             message=f"TTFT P99 is {show(p99, 's')}, the objective {show(spec.ttft_p99_slo_s, 's')}: a whole context "
-            f"takes {show(plan.recompute_s, 's')} to compute, and a turn waits "
-            f"{show(fleet.mean_wait_s, 's')} for a unit on average.",
+            f"takes {show(plan.recompute_s, 's')} to compute, and {_waits(fleet.mean_wait_s or 0.0)}.",
             metric="ttft_p99_s",
             suggestion="Run a prompt on more GPUs: it reads and computes with all of them.",
             change={"prefill_gpus": min(1024, 2 * spec.prefill_gpus)},
         )
+    yield from _bound(plan)
     have = spec.nodes * spec.gpus_per_node
     if fleet.units * spec.prefill_gpus > have:
         yield Finding(
             code="prefill_exceeds_nodes",
             severity="warning",
-            message=f"Prefill alone needs {fleet.units * spec.prefill_gpus:,} GPUs; the {counted(spec.nodes, 'node')} "
-            f"that hold the tiers have {have:,}.",
+            message=f"Prefill alone needs {fleet.units * spec.prefill_gpus:,} GPUs; {counted(spec.nodes, 'node')} with "
+            f"the tiers make {have:,}.",
             metric="prefill_gpus",
         )
     elif plan.without_fleet.units * spec.prefill_gpus > have:
@@ -135,3 +150,23 @@ def _serving(plan: Plan) -> Iterator[Finding]:
             f"than the {have:,} of {counted(spec.nodes, 'node')}; with it {fleet.units * spec.prefill_gpus:,}.",
             metric="gpus_saved",
         )
+
+
+def _bound(plan: Plan) -> Iterator[Finding]:
+    """Turns that wait for the unit of their session, where that is felt."""
+    p99, anywhere = plan.ttft[2], plan.any_unit_ttft_p99_s
+    if plan.served != "own" or plan.spec.source != "sessions" or not p99 or not anywhere or p99 < FELT * anywhere:
+        return
+    alone = fleet_for(plan.spec, made=plan.turns, units=plan.fleet.units, served="one").mean_wait_s or 0.0
+    far = (plan.fleet.utilisation or 0.0) > TAIL_FROM and (plan.fleet.mean_wait_s or 0.0) > CLUSTERED * alone
+    enough = math.ceil(100 * ((plan.fleet.units + 1) / plan.fleet.needed_units - 1)) / 100
+    yield Finding(
+        code="sessions_bound",
+        severity="warning" if far else "info",
+        message=f"A turn waits for the unit that has its session in HBM, and some units have more live sessions than "
+        f"others: TTFT P99 is {show(p99, 's')}; if any unit could serve it as well, {show(anywhere, 's')}."
+        + (" At this load the real tail can be several times longer: simulate it." if far else ""),
+        metric="ttft_p99_s",
+        suggestion="More headroom keeps the fullest unit below saturation.",
+        change={"headroom": min(max(round(plan.spec.headroom + 0.3, 2), enough), 10.0), "prefill_units": None},
+    )

@@ -11,7 +11,10 @@ from planner.core.result import Result
 from planner.formulas import flush
 from planner.kinds.kv_pool.simulation_options import DEFAULT_DURATION_S, USUAL_REQUESTS
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.words import money, percent, times
+from planner.kinds.kv_pool.words import money, percent, times, worth_of
+
+EVENT_AT = 0.55
+"""Of the run: caches are warm after half of it at most, and the rest shows what follows."""
 
 
 def follow_ups(spec: KvPoolSpec, result: Result) -> Sequence[FollowUp]:
@@ -34,17 +37,19 @@ def _idle(result: Result) -> str:
 
 
 def _event(spec: KvPoolSpec, name: str) -> Mapping[str, Any] | None:
-    """Options of a run with this event in its last third; none for a trace, whose length is its own."""
+    """Options of a run with this event once caches are warm; none for a trace, whose length is its own."""
     if spec.source == "trace":
         return None
     lasts_s = min(DEFAULT_DURATION_S, USUAL_REQUESTS / spec.turns_per_s)
-    return {name: round(lasts_s * 2 / 3), "policies": "chosen"}
+    return {name: round(lasts_s * EVENT_AT), "policies": "chosen"}
 
 
 def _upgrade(spec: KvPoolSpec, result: Result) -> FollowUp:
     surge, warm, step = (result.value(name) for name in ("flush_surge", "flush_95_s", "safe_weight_step"))
     tokens = result.value("flush_tokens") or 0.0
-    safe = f" At its load the fleet takes {percent(step)} of the traffic cold at a time." if step is not None else ""
+    safe = ""
+    if step is not None:
+        safe = f" At its load the fleet takes {'all' if step >= 1 else percent(step)} of the traffic cold at a time."
     return FollowUp(
         "The LLM is upgraded. What happens to the hit rate?",
         f"The version is part of every key, so the new one finds nothing: prefill of what moves starts at "
@@ -83,7 +88,7 @@ def _replicas(spec: KvPoolSpec, result: Result) -> FollowUp:
     rate = flush.NIC_SHARE * spec.network_bytes_per_s * spec.link_efficiency / read
     return FollowUp(
         "When does a hot prefix need copies?",
-        f"When its reads fill the network of the node that holds it: from {rate:,.3g} reads a second of a context of "
+        f"When its reads fill the network of the node that holds it: from {rate:,.0f} reads a second of a context of "
         f"{show(read, 'bytes')}, {percent(flush.NIC_SHARE)} of {show(spec.network_bytes_per_s, 'bytes/s')}.",
     )
 
@@ -91,7 +96,7 @@ def _replicas(spec: KvPoolSpec, result: Result) -> FollowUp:
 def _terabyte(spec: KvPoolSpec, result: Result) -> FollowUp:
     prices = {"DRAM": spec.dram_usd_per_gb_month * 1000, "SSD": spec.ssd_usd_per_gb_month * 1000}
     worth = {label: result.value(f"{label.lower()}_tb_usd_per_month") or 0.0 for label in prices}
-    told = "; ".join(f"{label} {money(worth[label])} against {money(prices[label])}" for label in prices)
+    told = "; ".join(f"{label} {worth_of(worth[label])} against {money(prices[label])}" for label in prices)
     return FollowUp(
         "What is one more terabyte worth?",
         f"By the month, in GPU time saved if nothing lay below it, against its price: {told}.",

@@ -67,6 +67,8 @@ def mix(result: Result) -> Chart | None:
     if len({spend for spend in spends if spend is not None}) < 2:
         return None
     best = min(range(len(bills)), key=lambda row: bills[row] or 0.0)
+    if not spends[best]:
+        return None  # the verdict says that tiers are not worth their money; a flat line would say no more
     dram, ssd = _numbers(series, "dram_bytes")[best], _numbers(series, "ssd_bytes")[best]
     spend, least = spends[best] or 0.0, bills[best] or 0.0
     lines = {"bill_usd_per_h": "best mix", "dram_only_usd_per_h": "DRAM only", "ssd_only_usd_per_h": "SSD only"}

@@ -15,6 +15,7 @@ from planner.formulas import fetching
 from planner.formulas.caching import OneShots, Sessions
 from planner.formulas.tiers import hits_by_tier
 from planner.kinds.kv_pool import serving, traces
+from planner.kinds.kv_pool.bound import Served, fleet_for, serves
 from planner.kinds.kv_pool.links import links
 from planner.kinds.kv_pool.physics import Physics, physics
 from planner.kinds.kv_pool.reach import Start, admitted_hits, counting_copies, keep_s, not_met, reach_hits, since
@@ -63,6 +64,7 @@ class Plan:
     network_utilisation: float
     seen_share: float
     """Of what comes back, what was seen since the caches were empty; 1 unless a run starts so."""
+    served: Served
     turns: serving.Turns
     fleet: serving.Fleet
     without_turns: serving.Turns
@@ -151,6 +153,12 @@ class Plan:
         return serving.ttft_s(self.spec, made=self.turns, of=self.fleet, probabilities=(0.5, 0.9, 0.99))
 
     @cached_property
+    def any_unit_ttft_p99_s(self) -> float | None:
+        """P99 if any unit could serve any turn as well [s]."""
+        there = serving.fleet(self.spec, made=self.turns, units=self.fleet.units)
+        return serving.ttft_s(self.spec, made=self.turns, of=there, probabilities=(0.99,))[0]
+
+    @cached_property
     def without_ttft(self) -> Sequence[float | None]:
         """The same with prefixes kept in HBM only, on a fleet sized for that."""
         return serving.ttft_s(self.spec, made=self.without_turns, of=self.without_fleet, probabilities=(0.5, 0.9, 0.99))
@@ -217,8 +225,8 @@ def _worked(
     within = np.round(admitted_hits(spec, reuse=reuse, within=within), _DIGITS)
     if start is not None and start.scattered_hbm:
         within = within - not_met(spec, settled=settled, room=room, hits=float(within[HBM]))
-    apart = spec.placement != "pool" if start is None else start.apart
     hits = hits_by_tier(within)
+    served = serves(spec, start=start, hbm_hits=float(hits[HBM]))
     ways = links(spec, physics=facts, reuse=reuse, hits=hits)
     own, shared = reuse.parts(within)
     found = hits_by_tier(own)
@@ -254,10 +262,11 @@ def _worked(
         ssd=ways["ssd"],
         network_utilisation=ways["network"].utilisation,
         seen_share=seen_share,
+        served=served,
         turns=made,
-        fleet=serving.fleet(spec, made=made, units=spec.prefill_units, apart=apart),
+        fleet=fleet_for(spec, made=made, units=spec.prefill_units, served=served),
         without_turns=without,
-        without_fleet=serving.fleet(spec, made=without, units=None),
+        without_fleet=fleet_for(spec, made=without, units=None, served=served),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from planner.formulas import fetching
 from planner.kinds.kv_pool import change, money
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, NAMES, SSD
-from planner.kinds.kv_pool.words import lasting, percent, times
+from planner.kinds.kv_pool.words import lasting, percent, steps, times, worth_of
 from planner.kinds.kv_pool.words import money as dollars
 
 GAP_TAIL = 0.99
@@ -29,8 +29,7 @@ SIZED = 0.999
 
 
 def findings(plan: Plan, *, figures: Mapping[str, Metric]) -> Iterator[Finding]:
-    """The verdict, then the tiers and their links, then upgrade and failure."""
-    yield from _verdict(plan)
+    """The tiers and their links, policies, then upgrade and failure."""
     yield from _tiers(plan)
     yield from _oversized(plan)
     yield from _links(plan)
@@ -56,7 +55,8 @@ def reasons(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _verdict(plan: Plan) -> Iterator[Finding]:
+def verdict(plan: Plan) -> Iterator[Finding]:
+    """Whether the pool pays, or the reasons why not."""
     saving = money.bill_without_pool_usd_per_h(plan) - money.bill_usd_per_h(plan)
     tiers = math.fsum(money.tiers_usd_per_h(plan))
     no = reasons(plan)
@@ -68,9 +68,8 @@ def _verdict(plan: Plan) -> Iterator[Finding]:
             "gpus_saved",
         )
         return
-    for reason in no:
-        yield _no_gain(plan, reason=reason)
     if no:
+        yield _no_gain(plan, codes=no)
         return
     if saving < 0:
         yield Finding(
@@ -92,23 +91,25 @@ def _verdict(plan: Plan) -> Iterator[Finding]:
     )
 
 
-def _no_gain(plan: Plan, *, reason: str) -> Finding:
+def _no_gain(plan: Plan, *, codes: Sequence[str]) -> Finding:
+    """One refusal with all its reasons; the first gives it its name."""
     best = max(way.effective_bytes_per_s for way in plan.links)
-    messages = {
-        fetching.SLOW: f"No gain: a prompt reads {show(best, 'bytes/s')} at best, and computing is quicker below "
-        f"{show(plan.least_bytes_per_s, 'bytes/s')}. The break-even is this bandwidth, not a length.",
-        fetching.RARE: f"No gain: only {percent(plan.reusable_share)} of the prompt tokens were ever computed before.",
-        fetching.NEAR: f"No gain: HBM alone keeps a session {lasting(float(plan.keep_s[HBM]))}, longer than "
-        f"{percent(GAP_TAIL)} of the pauses.",
-        fetching.IDLE: f"No gain: without the pool prefill needs no unit more, and TTFT P99 is "
-        f"{show(plan.without_ttft[2], 's')}, inside its objective.",
+    told = {
+        fetching.SLOW: f"a prompt reads {show(best, 'bytes/s')} at best, and computing is quicker below "
+        f"{show(plan.least_bytes_per_s, 'bytes/s')}; the break-even is this bandwidth, not a length",
+        fetching.RARE: f"only {percent(plan.reusable_share)} of the prompt tokens were ever computed before",
+        fetching.NEAR: f"HBM alone keeps a session {lasting(float(plan.keep_s[HBM]))}, longer than "
+        f"{percent(GAP_TAIL)} of the pauses",
+        fetching.IDLE: f"without the pool prefill needs no unit more, and TTFT P99 is "
+        f"{show(plan.without_ttft[2], 's')}, inside its objective",
     }
+    below = " and ".join(LABELS[tier] for tier in (DRAM, SSD) if plan.room.stored_bytes[tier] > 0)
     return Finding(
-        code=f"no_gain_{reason}",
+        code=f"no_gain_{codes[0]}",
         severity="warning",
-        message=messages[reason],
+        message=f"No gain: {'. Also, '.join(told[code] for code in codes)}.",
         metric="saving_usd_per_h",
-        suggestion="Leave DRAM and SSD out.",
+        suggestion=f"Leave {below} out.",
         change={"dram_bytes_per_node": 0.0, "ssd_bytes_per_node": 0.0},
     )
 
@@ -151,14 +152,19 @@ def _oversized(plan: Plan) -> Iterator[Finding]:
     enough = enough_ssd_bytes(plan)
     if enough > 0.7 * have:
         return
+    needed = f"{show(enough, 'bytes')} of the {show(have, 'bytes')} give {percent(SIZED)}"
+    if enough <= 0:
+        needed = f"the tiers above give {percent(SIZED)}"
     node_bytes = float(f"{1.05 * enough / plan.spec.nodes:.2g}")
     yield Finding(
         code="ssd_oversized",
         severity="warning",
-        message=f"SSD is oversized for this load: one terabyte more is worth {dollars(worth)} a month and costs "
-        f"{dollars(price)}; {show(enough, 'bytes')} of the {show(have, 'bytes')} give {percent(SIZED)} of the hits.",
+        message=f"SSD is oversized for this load: one terabyte more is worth {worth_of(worth)} a month and costs "
+        f"{dollars(price)}; {needed} of the hits.",
         metric="ssd_tb_usd_per_month",
-        suggestion=f"{show(node_bytes, 'bytes')} a node are enough, unless endurance needs the drives.",
+        suggestion=f"{show(node_bytes, 'bytes')} a node are enough, unless endurance needs the drives."
+        if enough > 0
+        else "Leave SSD out.",
         change={"ssd_bytes_per_node": node_bytes},
     )
 
@@ -272,8 +278,7 @@ def _changes(plan: Plan) -> Iterator[Finding]:
             code="upgrade_is_cold",
             severity="info",
             message=f"The LLM's version is in the key, so an upgrade starts cold: prefill of what moves is "
-            f"{times(surge)} the usual at first. This fleet takes steps of {percent(step)} of the traffic, "
-            f"{lasting(change.step_apart_s(plan))} apart.",
+            f"{times(surge)} the usual at first. This fleet takes {steps(step, lasting(change.step_apart_s(plan)))}.",
             metric="safe_weight_step",
         )
     if spec.version_by == "request" and 0 < spec.canary_weight < 1:

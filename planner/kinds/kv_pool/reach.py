@@ -24,6 +24,8 @@ class Start:
     ages_s: Array
     apart: bool
     """Each turn waits for one unit, not for any."""
+    bound: bool
+    """A session's turns all wait for the same unit."""
     scattered_hbm: bool
     """A turn finds its session in HBM by chance only."""
 

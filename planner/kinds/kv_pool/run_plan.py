@@ -105,4 +105,5 @@ def _start(spec: KvPoolSpec, *, place: str, trace: traces.Trace | None, warmup_s
         ages = warmup_s + (np.arange(AGES) + 0.5) / AGES * (horizon_s - warmup_s)
     # Requests behind a popular prefix are no sessions: nothing tells the simulator which unit has the prefix.
     by_chance = spec.placement == "pool" and (place != "affinity" or spec.source == "zipf")
-    return Start(ages, apart=place in ("affinity", "random", "round_robin"), scattered_hbm=by_chance)
+    apart = place in ("affinity", "random", "round_robin")
+    return Start(ages, apart=apart, bound=place == "affinity", scattered_hbm=by_chance)

@@ -11,9 +11,11 @@ import numpy as np
 from planner.core.result import Column, Series
 from planner.formulas import cost
 from planner.kinds.kv_pool import change, money, policies_compared, serving
+from planner.kinds.kv_pool.bound import fleet_for
 from planner.kinds.kv_pool.mix import mix_series
 from planner.kinds.kv_pool.plan import Plan, at_rates
 from planner.kinds.kv_pool.tiers import DRAM, HBM, LABELS, SSD
+from planner.kinds.kv_pool.words import rounded
 
 CURVE_POINTS = 48
 RATE_POINTS = 6
@@ -73,6 +75,7 @@ def _tiers(plan: Plan) -> Series:
     reads = [hbm_read_s(plan), *(way.latency_s + way.transfer_s(read_bytes) for way in plan.links)]
     copies = (plan.physics.hbm_copies, 1.0, 1.0)
     kept = [each for each in (HBM, DRAM, SSD) if plan.room.stored_bytes[each] > 0]
+    kv, by_age = plan.physics.stored_bytes_per_token, plan.spec.eviction != "value"
     return series(
         "tiers",
         "Tiers",
@@ -85,7 +88,8 @@ def _tiers(plan: Plan) -> Series:
             "sessions",
             [plan.room.stored_bytes[each] / (plan.context_bytes * copies[each]) for each in kept],
         ),
-        ("kept_s", "kept", "s", [_finite(float(plan.keep_s[each])) for each in kept]),
+        ("reach_bytes", "down to it", "bytes", [float(plan.room.reach_tokens[each]) * kv for each in kept]),
+        ("kept_s", "kept", "s", [float(plan.keep_s[each]) if by_age else None for each in kept]),
         ("hit_share", "hits", "ratio", [float(plan.hits[each]) for each in kept]),
     )
 
@@ -122,7 +126,7 @@ def _policies(plan: Plan) -> Series:
         "Hits by eviction",
         ("reach", "tiers", "", [names[each] for each in kept]),
         *(
-            (f"{name}_hit_share", label, "ratio", [float(shares[name][each]) for each in kept])
+            (f"{name}_hit_share", label, "ratio", [rounded(float(shares[name][each])) for each in kept])
             for name, label in policies_compared.LABELS.items()
         ),
     )
@@ -144,7 +148,7 @@ def _by_rate(plan: Plan) -> Series:
     there = at_rates(plan, turns_per_s=rates)
     given = plan.fleet.units or None
     pairs = [
-        (made, serving.fleet(one.spec, made=made, units=given))
+        (made, fleet_for(one.spec, made=made, units=given, served=plan.served))
         for one in there
         for made in (one.turns, one.without_turns)
     ]

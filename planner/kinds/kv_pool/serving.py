@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.formulas import fetching, queueing, sizing
+from planner.formulas import clustered, fetching, queueing, sizing
+from planner.formulas.clustered import Cluster
 from planner.kinds.kv_pool.physics import Physics
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import HBM, Link
@@ -30,6 +31,8 @@ class Turns:
     path_s: Array
     fetched_share: tuple[float, float, float]
     """Of the hits of each tier, what is really read: the rest is quicker computed, or its link is full."""
+    sorts_held_s: tuple[float, ...] = ()
+    """Mean time that a turn of each sort holds a unit."""
 
     @property
     def mean_held_s(self) -> float:
@@ -64,7 +67,9 @@ def turns(
     rows: list[tuple[Array, Array, Array, Array]] = [row for cell in cells for row in cell.rows]
     weight, computed, held, path = (np.concatenate(column) for column in zip(*rows, strict=True))
     fetched = [_weighted_share([(cell.wanted[tier], cell.fetched[tier]) for cell in cells]) for tier in range(3)]
-    return Turns(weight, computed, held, path, (fetched[0], fetched[1], fetched[2]))
+    means = iter([cell.mean_held_s for cell in cells])
+    each_s = tuple(next(means) if sort.weight > 0 else 0.0 for sort in sorts)
+    return Turns(weight, computed, held, path, (fetched[0], fetched[1], fetched[2]), each_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,11 @@ class _Cells:
     rows: list[tuple[Array, Array, Array, Array]]
     wanted: list[float]
     fetched: list[float]
+
+    @property
+    def mean_held_s(self) -> float:
+        total = sum(float(row[0].sum()) for row in self.rows)
+        return sum(float(row[0] @ row[2]) for row in self.rows) / total if total > 0 else 0.0
 
 
 def _cells(
@@ -142,16 +152,23 @@ class Fleet:
         return self.mean_wait_s is not None
 
 
-def fleet(spec: KvPoolSpec, *, made: Turns, units: int | None, apart: bool = False) -> Fleet:
-    """The fleet that a stream needs, or the one given; ``apart``: each turn waits for one unit, not for any."""
+def fleet(
+    spec: KvPoolSpec, *, made: Turns, units: int | None, apart: bool = False, clusters: Sequence[Cluster] = ()
+) -> Fleet:
+    """The fleet that a stream needs, or the one given.
+
+    ``apart``: each turn waits for one unit, not for any; ``clusters`` are the sessions whose turns all wait for one.
+    """
     needed = spec.turns_per_s * made.mean_held_s
     count = units if units is not None else sized_units(needed, headroom=spec.headroom)
     if needed <= 0:
         return Fleet(needed, count, 0.0, 0.0)
-    offered, servers = (needed / count, 1) if apart else (needed, count)
-    waiting = queueing.erlang_c(offered, servers=servers)
-    wait_s = queueing.mean_wait_s(offered, servers=servers, service_s=made.mean_held_s, service_scv=made.held_scv)
-    return Fleet(needed, count, waiting, wait_s)
+    service = {"service_s": made.mean_held_s, "service_scv": made.held_scv}
+    if apart:
+        wait_s = clustered.mean_wait_s(needed / count, clusters=clusters, **service)
+        return Fleet(needed, count, None if wait_s is None else needed / count, wait_s)
+    waiting = queueing.erlang_c(needed, servers=count)
+    return Fleet(needed, count, waiting, queueing.mean_wait_s(needed, servers=count, **service))
 
 
 def sized_units(needed: float, *, headroom: float) -> int:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 SPREAD = 0.1
 """Of the logarithm of each message's length: enough that ends of prefixes fall anywhere in a block."""
-WORTH_A_WAIT = 0.1
-"""Of what comes back, found in HBM: then a turn had better wait for its unit."""
 LIVES = 5.0
 LONGEST_LEAD_S = 1e5
 _HALVINGS = 60
@@ -35,9 +33,7 @@ def place_of(made: Plan, *, chosen: Options) -> str:
     """Which unit serves a turn: where HBM finds much, the one that has it."""
     if chosen.place != "auto":
         return chosen.place
-    if made.spec.placement == "pool" and float(made.hits[HBM]) < WORTH_A_WAIT:
-        return "least_loaded"
-    return "random" if made.spec.placement == "random" else "affinity"
+    return {"any": "least_loaded", "own": "affinity", "one": "random"}[made.served]
 
 
 def config_for(made: Plan, *, place: str, eviction: str, block_tokens: int, serves_from_s: float = 0.0) -> Config:

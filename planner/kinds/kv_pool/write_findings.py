@@ -34,9 +34,9 @@ def _endurance(plan: Plan) -> Iterator[Finding]:
         )
         return
     told = (
-        f"{show(writes.tier_write_bytes_per_s(plan, tier=SSD), 'bytes/s')} are written to SSD, {per_day:.3g} times its "
-        f"capacity a day: drives rated for {spec.ssd_dwpd:g} last {show(life, 'years')}, about "
-        f"{show(SEQUENTIAL_OPTIMISM * life, 'years')} with large sequential extents."
+        f"{show(writes.tier_write_bytes_per_s(plan, tier=SSD), 'bytes/s')} are written to SSD, {times(per_day)} its "
+        f"capacity a day: drives rated for {spec.ssd_dwpd:g} last {_life(life)}, about "
+        f"{_life(SEQUENTIAL_OPTIMISM * life)} with large sequential extents."
     )
     if life >= spec.ssd_rated_years:
         yield Finding("ssd_endures", "info", told, "ssd_life_years")
@@ -58,6 +58,11 @@ def _endurance(plan: Plan) -> Iterator[Finding]:
         suggestion=suggestion,
         change=better,
     )
+
+
+def _life(years: float) -> str:
+    """Years, or days where they are few."""
+    return show(years, "years") if years >= 1 else f"{max(years * 365.25, 0.1):,.3g} days"
 
 
 def _bandwidth(plan: Plan) -> Iterator[Finding]:
