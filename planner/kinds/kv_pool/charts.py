@@ -59,12 +59,12 @@ def _ladder(result: Result) -> Chart | None:
         x=Axis("capacity, all nodes", unit="bytes", shown="TB", log=True, start_at_zero=False),
         y=Axis("reading a context", unit="s", log=True, start_at_zero=False),
         traces=tuple(
-            Trace(name, x=[size], y=[read], order=order, marker_only=True, labels=[counted(sessions, "session")])
+            Trace(name, x=[size], y=[read], order=order, marker_only=True, labels=[counted(sessions or 0.0, "session")])
             for order, (name, size, read, sessions) in enumerate(rows)
         ),
         limits=(Limit(computing, f"computing it {show(computing, 's')}"),),
         marks=tuple(
-            Mark(size, read, f"{name}, {counted(sessions, 'session')}", order=order)
+            Mark(size, read, f"{name}, {counted(sessions or 0.0, 'session')}", order=order)
             for order, (name, size, read, sessions) in enumerate(rows)
         ),
         summary="; ".join(told) + f"; computing {show(computing, 's')}.",
