@@ -95,16 +95,19 @@ _prune(CACHE)
 # compiler refuse code that allocates, and a test fails should a new version of numba drop it.
 UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
-handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True, **UNCOUNTED)
+NOT_FROM_C: dict[str, Any] = {"no_cfunc_wrapper": True}
+"""Nothing calls a kernel from C, and its way in takes time to compile."""
+
+handler: Callable[[Any], Any] = numba.njit(cache=True, forceinline=True, **UNCOUNTED, **NOT_FROM_C)
 """Decorates a function of the data plane that a loop calls."""
 
-UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, **NOT_FROM_C}
 
 inner: Callable[[Any], Any] = numba.njit(forceinline=True, **UNCOUNTED, **UNWRAPPED)
 """Decorates a handler that only loops call, never Python: unpacking a large state for Python is most of the time
 that compiling a small handler takes."""
 
-loop: Callable[[Any], Any] = numba.njit(cache=True, **UNCOUNTED)
+loop: Callable[[Any], Any] = numba.njit(cache=True, **UNCOUNTED, **NOT_FROM_C)
 """Decorates an entry of the data plane. Coerce its arguments: another type compiles a second time."""
 
 JIT = not bool(getattr(numba.config, "DISABLE_JIT"))  # noqa: B009 - set by numba at run time

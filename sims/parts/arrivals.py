@@ -65,6 +65,24 @@ def _packed(
     return chunk
 
 
+def poisson_moments(
+    seed: int, *, rate_per_s: float, duration_s: float | None, requests: int | None
+) -> Iterator[NDArray[np.float64]]:
+    """Moments of arrivals [s] until ``duration_s`` or ``requests`` of them, at most `CHUNK` at a time."""
+    gaps = stream(seed, name="arrivals")
+    now_s, left = 0.0, requests
+    while rate_per_s > 0 and (left is None or left > 0):
+        at_s = now_s + np.cumsum(gaps.exponential(1.0 / rate_per_s, CHUNK))
+        now_s = float(at_s[-1])
+        keep = CHUNK if left is None else min(CHUNK, left)
+        if duration_s is not None:
+            keep = min(keep, int(np.searchsorted(at_s, duration_s, side="right")))
+        yield at_s[:keep]
+        if keep < CHUNK:
+            return
+        left = None if left is None else left - keep
+
+
 @dataclass(frozen=True, slots=True)
 class Poisson:
     """Arrivals at ``rate_per_s`` until ``duration_s`` or ``requests`` of them; lengths drawn, or from a ``sample``."""
@@ -85,27 +103,20 @@ class Poisson:
         return float(min(by_count, np.inf if self.duration_s is None else self.duration_s))
 
     def chunks(self, seed: int) -> Iterator[Chunk]:
-        gaps, picks = stream(seed, name="arrivals"), stream(seed, name="sampled requests")
+        picks = stream(seed, name="sampled requests")
         draws = (
             stream(seed, name="input tokens"),
             stream(seed, name="output tokens"),
             stream(seed, name="prefix hits"),
         )
-        now_s, left = 0.0, self.requests
-        while left is None or left > 0:
-            at_s = now_s + np.cumsum(gaps.exponential(1.0 / self.rate_per_s, CHUNK))
-            now_s = float(at_s[-1])
+        for at_s in poisson_moments(
+            seed, rate_per_s=self.rate_per_s, duration_s=self.duration_s, requests=self.requests
+        ):
             if self.sample is None:
                 columns = _drawn(self.lengths, draws)
             else:
                 columns = _sampled(self.sample, picks.integers(0, len(self.sample.at_s), CHUNK), self.lengths, draws[2])
-            keep = CHUNK if left is None else min(CHUNK, left)
-            if self.duration_s is not None:
-                keep = min(keep, int(np.searchsorted(at_s, self.duration_s, side="right")))
-            yield _packed(at_s, *columns)[:keep]
-            if keep < CHUNK:
-                return
-            left = None if left is None else left - keep
+            yield _packed(at_s, *(column[: len(at_s)] for column in columns))
 
 
 def _drawn(

@@ -36,7 +36,7 @@ def _only(keys: Ints, partners: Ints, *, count: int) -> Ints:
     return np.where(least == most, most, -1)
 
 
-def segments_of(ids: Ids, *, offsets: Ints, single: bool = False) -> Paths:
+def segments_of(ids: Ids | Ints, *, offsets: Ints, single: bool = False) -> Paths:
     """The fewest segments that all requests are made of; ``single`` keeps every block apart, for tests."""
     count = int(ids.max()) + 1 if len(ids) else 0
     begins = np.zeros(len(ids) + 1, np.bool_)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import loop
 from sims.engine.streams import CHUNK, stream
+from sims.parts.arrivals import poisson_moments
 from sims.parts.calls import CALL_ARRIVAL
+from sims.parts.lengths import lognormal_tokens, zipf_shares
 from sims.parts.paths import stem_table
 from sims.parts.records import records
 
@@ -149,9 +151,7 @@ class Conversations:
 
     def popularity(self) -> NDArray[np.float64]:
         """Share of each prefix among those that start with one."""
-        weights = np.arange(1, self.groups + 1, dtype=float) ** -self.zipf_exponent
-        shares: NDArray[np.float64] = weights / weights.sum()
-        return shares
+        return zipf_shares(self.groups, exponent=self.zipf_exponent)
 
     def chunks(self, seed: int, *, block_tokens: int) -> Iterator[Chunk]:
         terms = records(TRAFFIC, count=1)
@@ -161,20 +161,10 @@ class Conversations:
         terms[0].answers_back = self.answers_back
         draw = _Draws(self, seed=seed, grouped=usable)
         seats = draw.seats(prefix)
-        gaps = stream(seed, name="arrivals")
-        now_s, left = 0.0, self.requests
-        if self.rate_per_s <= 0:
-            return
-        while left is None or left > 0:
-            at_s = now_s + np.cumsum(gaps.exponential(1.0 / self.rate_per_s, CHUNK))
-            now_s = float(at_s[-1])
-            keep = CHUNK if left is None else min(CHUNK, left)
-            if self.duration_s is not None:
-                keep = min(keep, int(np.searchsorted(at_s, self.duration_s, side="right")))
-            yield draw.chunk(at_s[:keep], seats=seats, terms=terms)
-            if keep < CHUNK:
-                return
-            left = None if left is None else left - keep
+        for at_s in poisson_moments(
+            seed, rate_per_s=self.rate_per_s, duration_s=self.duration_s, requests=self.requests
+        ):
+            yield draw.chunk(at_s, seats=seats, terms=terms)
 
 
 class _Draws:
@@ -195,11 +185,7 @@ class _Draws:
         return np.where(uniform[1] < self._source.grouped_share, drawn, -1).astype(np.int64)
 
     def _tokens(self, name: str, mean: float, sigma: float, most: int) -> NDArray[np.int64]:
-        normal = self._streams[name].standard_normal(CHUNK)
-        if mean <= 0:
-            return np.zeros(CHUNK, np.int64)
-        lengths = np.exp(math.log(mean) - sigma * sigma / 2 + sigma * normal)
-        return np.clip(np.rint(lengths), 1, most).astype(np.int64)
+        return lognormal_tokens(self._streams[name], count=CHUNK, mean_tokens=mean, sigma=sigma, most_tokens=most)
 
     def seats(self, prefix: int) -> np.recarray:
         """Sessions as they are in the midst of things: each has had some turns already."""

@@ -1,4 +1,4 @@
-"""Lengths of prompts and answers, and how much of a prompt is found in a cache."""
+"""Lengths of prompts and answers, how popular what they share is, and how much of a prompt is found in a cache."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ def lognormal_tokens(
     z = generator.standard_normal(count)
     lengths = np.exp(math.log(mean_tokens) - sigma * sigma / 2 + sigma * z)
     return np.clip(np.rint(lengths), 1, most_tokens).astype(np.int64)
+
+
+def zipf_shares(count: int, *, exponent: float) -> NDArray[np.float64]:
+    """Popularity of ``count`` items: the k-th is as popular as 1/k^``exponent``; shares that add up to 1."""
+    weights = 1.0 / np.arange(1, count + 1) ** exponent
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares
 
 
 def cached_share(generator: np.random.Generator, *, count: int, mean: float, spread: bool) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sims.parts.chains import segments_of
 from sims.parts.records import records
 from sims.parts.segments import STEM
 
@@ -63,52 +64,27 @@ def compress(ids: Integers, *, offsets: Integers) -> Paths:
     Every prompt that reaches a segment covers it whole, because a segment ends where a prompt ends or two part. The
     last segment of a prompt that no other prompt shares is its tail, not a stem.
     """
-    ids = chained(np.asarray(ids, np.int64), offsets=offsets)
-    lengths = np.diff(offsets)
-    total = len(ids)
-    begins = np.zeros(total, bool)
-    begins[offsets[:-1][lengths > 0]] = True
-    lasts = ids[(offsets[1:] - 1)[lengths > 0]]
-    count = int(ids.max(initial=-1)) + 1
-    before = np.where(begins, -1, np.concatenate([[-1], ids[:-1]])) if total else ids
-    parent_of = np.full(count, -1, np.int64)
-    parent_of[ids] = before
-    visits = np.bincount(ids, minlength=count)
-    present = np.flatnonzero(visits)
-    parents = parent_of[present]
-    children = np.bincount(parents[parents >= 0], minlength=count)
-    ends = np.zeros(count, bool)
-    ends[lasts] = True
-    heads = np.zeros(count, bool)
-    heads[present] = (parents < 0) | (children[parents] > 1) | ends[parents]
-    at_head = np.maximum.accumulate(np.where(heads[ids], np.arange(total), 0)) if total else ids
-    head_of = np.full(count, -1, np.int64)
-    head_of[ids] = ids[at_head] if total else ids
-    position = np.arange(total) - np.repeat(offsets[:-1], lengths)
-    depth_of = np.zeros(count, np.int64)
-    depth_of[ids] = position
-    sizes = np.bincount(head_of[present], minlength=count)
-    shared = heads & (visits > 1)
+    cut = segments_of(chained(np.asarray(ids, np.int64), offsets=offsets), offsets=offsets)
+    count, per_prompt = len(cut.blocks), np.diff(cut.offsets)
+    first = np.zeros(len(cut.segments), bool)
+    first[cut.offsets[:-1][per_prompt > 0]] = True
+    above, start = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    above[cut.segments] = np.where(first, -1, np.roll(cut.segments, 1))
+    ends = np.cumsum(cut.blocks[cut.segments])
+    start[cut.segments] = ends - cut.blocks[cut.segments] - np.repeat(offsets[:-1], per_prompt)
+    shared = np.flatnonzero(np.bincount(cut.segments, minlength=count) > 1)
     # Sorted by depth, so that a parent comes before its children.
-    stems = np.flatnonzero(shared)[np.argsort(depth_of[shared], kind="stable")]
-    number = np.full(count, -1, np.int64)
+    stems = shared[np.argsort(start[shared], kind="stable")]
+    number = np.full(count + 1, -1, np.int64)
     number[stems] = np.arange(len(stems))
-    above = parent_of[stems]
     table = stem_table(
-        parent=np.where(above >= 0, number[head_of[above]], -1),
-        depth=depth_of[stems],
-        end=depth_of[stems] + sizes[stems],
+        parent=number[above[stems]],
+        depth=start[stems],
+        end=start[stems] + cut.blocks[stems],
         keys=np.mod(np.arange(1, len(stems) + 1) * 0.6180339887498949, 1.0).astype(np.float64),
     )
-    return Paths(stems=table, stem=_last_stem(ids, offsets, head_of, number, parent_of), blocks=lengths)
-
-
-def _last_stem(ids: Integers, offsets: Integers, head_of: Integers, number: Integers, parent_of: Integers) -> Integers:
-    stem = np.full(len(offsets) - 1, -1, np.int64)
-    some = np.diff(offsets) > 0
-    heads = head_of[ids[offsets[1:][some] - 1]]
-    above = parent_of[heads]
-    alone = number[heads] < 0
+    stem = np.full(len(per_prompt), -1, np.int64)
+    last = cut.segments[cut.offsets[1:][per_prompt > 0] - 1]
     # A last segment of its own hangs on a shared one, or on nothing: two of its own in a row would be one.
-    stem[some] = np.where(alone, np.where(above >= 0, number[head_of[above]], -1), number[heads])
-    return stem
+    stem[per_prompt > 0] = np.where(number[last] >= 0, number[last], number[above[last]])
+    return Paths(stems=table, stem=stem, blocks=np.diff(offsets))

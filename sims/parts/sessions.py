@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
 from sims.parts.gaps import Exponential, GapLaw, mean_s
-from sims.parts.lengths import lognormal_tokens
+from sims.parts.lengths import lognormal_tokens, zipf_shares
 
 NO_GROUP = -1
 MOST_SESSIONS = 8192
@@ -95,9 +95,7 @@ class Prefixes:
 
     def popularity(self) -> NDArray[np.float64]:
         """Share of each group."""
-        weights = 1.0 / np.arange(1, self.groups + 1) ** self.exponent
-        shares: NDArray[np.float64] = weights / weights.sum()
-        return shares
+        return zipf_shares(self.groups, exponent=self.exponent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ steps without are taken together as macro-steps.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import handler, loop
+from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.ring import put, steps_to_next
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
@@ -20,7 +20,7 @@ from sims.parts.routing.dispatch import choose
 from sims.systems.llm_serving.intake import release_finished, take_arrival
 
 
-@handler
+@inner
 def admit(state, u):  # type: ignore[no-untyped-def]
     """Let waiting prompts in, first come first served, while sequences and KV allow."""
     unit, params, waiting, ranks = state.units[u], state.params[0], state.waiting[u], state.params[0].prefill_ranks
@@ -38,7 +38,7 @@ def admit(state, u):  # type: ignore[no-untyped-def]
         push(state.queues[request.rank], state.requests, slot)
 
 
-@handler
+@inner
 def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """Plan the next step: with chunks of prompts if there are any, else a macro-step to the next finish."""
     unit, params, ranks = state.units[u], state.params[0], state.params[0].prefill_ranks
@@ -57,7 +57,7 @@ def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + u, ends_s)
 
 
-@handler
+@inner
 def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the replica that the router names; an idle one starts, a macro-step ends at its boundary."""
     totals, request = state.totals[0], state.requests[slot]
@@ -82,7 +82,7 @@ def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, 1 + u, unit.start_s + span_s(unit, unit.planned))
 
 
-@handler
+@inner
 def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: its next token is out, and it decodes from the next step on unless that was all."""
     unit, totals, window, request = state.units[u], state.totals[0], state.window[0], state.requests[slot]
@@ -105,7 +105,7 @@ def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
         put(state.ring, u, state.requests, slot, unit.step)
 
 
-@handler
+@inner
 def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take the prompts out that were completed in this step."""
     unit, ranks = state.units[u], state.params[0].prefill_ranks
@@ -120,7 +120,7 @@ def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     unit.tokens = 0
 
 
-@handler
+@inner
 def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
     """A step or macro-step ends: count it, release the finished, let prompts in, plan the next."""
     unit, totals = state.units[u], state.totals[0]

@@ -7,7 +7,7 @@ Sources of the clock: 0 the next arrival, then the prefill units, then the decod
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import handler, loop
+from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, insert_by_ready, pop, push
 from sims.engine.ring import put, steps_to_next
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
@@ -21,7 +21,7 @@ from sims.parts.routing.dispatch import choose
 from sims.systems.llm_serving.intake import release_finished, take_arrival
 
 
-@handler
+@inner
 def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     """Begin the next prefill step of unit ``p``, or let it rest."""
     unit, params = state.prefills[p], state.params[0]
@@ -33,7 +33,7 @@ def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + p, now_s + unit.step_s if longest > 0 else NEVER)
 
 
-@handler
+@inner
 def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
     totals, request, ranks = state.totals[0], state.requests[slot], state.params[0].prefill_ranks
@@ -50,7 +50,7 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
         start_prefill(state, p, now_s)
 
 
-@handler
+@inner
 def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Hand the KV of a filled request over to a decode unit, and re-plan that unit if it must look up earlier."""
     totals, params, request = state.totals[0], state.params[0], state.requests[slot]
@@ -84,7 +84,7 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, 1 + len(state.prefills) + u, look_up_s)
 
 
-@handler
+@inner
 def end_prompt(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: it moves on, or is done when no token was asked for."""
     totals, window, request = state.totals[0], state.window[0], state.requests[slot]
@@ -95,7 +95,7 @@ def end_prompt(state, slot, now_s):  # type: ignore[no-untyped-def]
     on_finish(totals, window, state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
 
 
-@handler
+@inner
 def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     """A prefill step ends: its finished prompts move on, the next step begins."""
     unit, ranks = state.prefills[p], state.params[0].prefill_ranks
@@ -110,7 +110,7 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     start_prefill(state, p, now_s)
 
 
-@handler
+@inner
 def admit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let those join whose KV is there and fits, first come first served; a later one never overtakes."""
     unit, params, waiting = state.units[u], state.params[0], state.waiting[u]
@@ -142,7 +142,7 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
             on_first_token(state.totals[0], state.window[0], state.batches, state.ttft, request, ends_s, 1)
 
 
-@handler
+@inner
 def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Plan the next macro-step: to the next finish, or to the first step boundary after the next KV arrives."""
     unit, params, waiting = state.units[u], state.params[0], state.waiting[u]
@@ -157,7 +157,7 @@ def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + len(state.prefills) + u, ends_s)
 
 
-@handler
+@inner
 def on_decode_end(state, u, now_s):  # type: ignore[no-untyped-def]
     """A macro-step ends: count it, release the finished, admit, plan the next."""
     unit, totals = state.units[u], state.totals[0]

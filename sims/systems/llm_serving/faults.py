@@ -7,7 +7,7 @@ next token; nothing is emitted twice.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import handler, loop
+from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, pop
 from sims.parts.decode import commit_steps, span_s, steps_done
 from sims.parts.meter import on_first_token
@@ -17,7 +17,7 @@ from sims.systems.llm_serving.aggregated import send_to_replica
 from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
 
 
-@handler
+@inner
 def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     """Stop a unit in the midst of its step; what it has done until then counts."""
     unit = state.units[u]
@@ -29,7 +29,7 @@ def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, first_source + u, NEVER)
 
 
-@handler
+@inner
 def shut(state, u):  # type: ignore[no-untyped-def]
     """Take a halted unit out of the routers' sight and forget its lists; the moment of its last token."""
     unit = state.units[u]
@@ -46,7 +46,7 @@ def shut(state, u):  # type: ignore[no-untyped-def]
     return unit.start_s
 
 
-@handler
+@inner
 def restart(state, slot, last_s):  # type: ignore[no-untyped-def]
     """What a request must compute again after the loss of its KV."""
     request = state.requests[slot]

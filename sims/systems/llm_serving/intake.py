@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import handler
+from sims.engine.kernel import inner
 from sims.engine.lists import END, take_slot
 from sims.engine.ring import put, take_all
 from sims.parts.intake import load_arrival
 from sims.parts.meter import batch_at, on_finish
 
 
-@handler
+@inner
 def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """Take the next arrival into a slot; −1 when it could never fit and is refused, once."""
     totals = state.totals[0]
@@ -37,7 +37,7 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     return slot
 
 
-@handler
+@inner
 def release_finished(state, u, now_s):  # type: ignore[no-untyped-def]
     """Finish the sequences whose last step this was."""
     unit = state.units[u]
