@@ -6,7 +6,7 @@ from sims.engine.clock import schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import push
 from sims.parts.calls import DECODING, HUNG, OUTBOX, SENDING, SILENT
-from sims.parts.health import next_half_open_s, on_bad
+from sims.parts.health import HALF_OPEN, next_half_open_s, on_bad
 from sims.parts.tally import count_cut, count_lost
 
 TICKS, INDEX, VIEWS, TIMEOUTS, BREAKERS, FIRST_INSTANCE = 1, 2, 3, 4, 5, 6
@@ -43,12 +43,14 @@ def break_stream(state, slot, now_s):  # type: ignore[no-untyped-def]
 def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
     """The instance has failed a request."""
     totals, params, call = state.totals[0], state.params[0], state.calls[slot]
+    row = verdict_row(state.params[0], call.router)
+    # Streams that break say nothing, unless one may have been the trial of a half-open breaker, which waits for a word.
+    tells = call.first_s < 0.0 or state.breakers[row, call.instance].state == HALF_OPEN
+    if tells and on_bad(state, row, call.instance, now_s) == 1:
+        schedule(state.times, state.tree, BREAKERS, next_half_open_s(state.breakers))
     if call.first_s >= 0.0:
         break_stream(state, slot, now_s)
-        return
-    if on_bad(state, verdict_row(state.params[0], call.router), call.instance, now_s) == 1:
-        schedule(state.times, state.tree, BREAKERS, next_half_open_s(state.breakers))
-    if call.attempts <= params.retries and totals.retry_tokens >= 1.0:
+    elif call.attempts <= params.retries and totals.retry_tokens >= 1.0:
         totals.retry_tokens -= 1.0
         totals.retried += 1
         send_again(state, slot)
@@ -60,8 +62,8 @@ def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
 def stop_decoding(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Note what a stream has given out by now."""
     call = state.calls[slot]
-    if call.stage == DECODING and call.token_s > 0.0:
-        steps = int((now_s - call.start_s) / call.token_s)
+    if call.stage == DECODING:
+        steps = int((now_s - call.start_s) / call.token_s) if call.token_s > 0.0 else call.output
         call.generated = min(call.output - 1, call.generated + steps)
         call.last_s = now_s
 

@@ -18,7 +18,7 @@ from sims.engine.ring import put, steps_to_next, take_all
 from sims.engine.sketch import record
 from sims.parts.attempts import FIRST_INSTANCE, TICKS, verdict_row
 from sims.parts.calls import DECODING, PREFILLING, QUEUED
-from sims.parts.health import HALF_OPEN, on_good
+from sims.parts.health import HALF_OPEN, on_good, set_doors
 from sims.parts.segments import cached_blocks, insert
 from sims.parts.tally import GAPS, count_finish, count_first_token, count_prompt, count_rejected
 
@@ -64,6 +64,7 @@ def expire(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     row = verdict_row(state.params[0], state.calls[slot].router)
     if state.breakers[row, i].state == HALF_OPEN:
         state.breakers[row, i].trials += 1
+        set_doors(state, row, i)
     state.totals[0].expired += 1
     state.loads[0, i] -= 1
     count_rejected(state, slot, now_s)

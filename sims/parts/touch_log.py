@@ -116,7 +116,7 @@ def replay_inclusive(ids, last, log, last_below, first, second, misses_only, tal
         if held:
             tally[1] += 0 if found else 1
             continue
-        tally[2] += 1
+        tally[2] += 1 if second > 0 else 0
         if lower < second:
             lower += 1
         else:

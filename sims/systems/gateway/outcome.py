@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine import batches
 from sims.engine.interval import Interval
+from sims.engine.run import COMPLETE
 from sims.engine.sketch import Histogram
 from sims.parts.course import Course
 from sims.parts.health import BREAKER_CLOSED, BREAKER_HALF, BREAKER_OPEN, PROBE_IN, PROBE_OUT
@@ -131,8 +133,9 @@ class Outcome:
 
     @property
     def window_s(self) -> float:
-        """Length of the measuring window [s]."""
-        return max(1e-12, self.horizon_s - self.warmup_s)
+        """Length of the measuring window, as far as the run came [s]."""
+        end_s = self.horizon_s if self.ending == COMPLETE else min(self.horizon_s, self.simulated_s)
+        return max(1e-12, end_s - self.warmup_s)
 
     @property
     def goodput_per_s(self) -> float:
@@ -147,21 +150,21 @@ class Outcome:
     @property
     def work_by_instance(self) -> NDArray[np.float64]:
         """Prefill time of each instance in the window [s]."""
-        seen = self.timeline.at_s >= self.warmup_s
-        rows = self.timeline.busy_s[seen]
-        if len(rows) < 2:
-            return rows[-1] if len(rows) else np.zeros(self.config.instances)
-        work: NDArray[np.float64] = rows[-1] - rows[0]
-        return work
+        return self._since_warm_up(self.timeline.busy_s)
 
     @property
     def requests_by_instance(self) -> NDArray[np.float64]:
         """Requests that each instance finished in the window."""
-        rows = self.timeline.served[self.timeline.at_s >= self.warmup_s]
-        if len(rows) < 2:
-            return np.zeros(self.config.instances)
-        requests: NDArray[np.float64] = (rows[-1] - rows[0]).astype(np.float64)
-        return requests
+        return self._since_warm_up(self.timeline.served)
+
+    def _since_warm_up(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """What sums of each instance [moment, instance] have grown by since the last sample before the window."""
+        before = int(np.searchsorted(self.timeline.at_s, self.warmup_s, side="right"))
+        grown = np.zeros(self.config.instances)
+        if len(rows) > before:
+            grown += rows[-1]
+            grown -= rows[before - 1] if before else 0.0
+        return grown
 
     @property
     def max_over_mean(self) -> float | None:

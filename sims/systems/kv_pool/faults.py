@@ -42,8 +42,10 @@ def resize_caches(state, node, sign):  # type: ignore[no-untyped-def]
 
 @loop
 def lose(state, node, now_s):  # type: ignore[no-untyped-def]
-    """A node is gone with all it holds."""
+    """A node is gone with all it holds, unless it was already."""
     store, one = state.store, state.nodes[node]
+    if one.alive == 0:
+        return
     one.alive = 0
     schedule(state.times, state.tree, 1 + node, NEVER)
     for e in range(len(store.entries)):
@@ -75,7 +77,9 @@ def lose(state, node, now_s):  # type: ignore[no-untyped-def]
 
 @loop
 def rejoin(state, node, now_s):  # type: ignore[no-untyped-def]
-    """The node is back, empty."""
+    """The node is back, empty, unless it was already."""
+    if state.nodes[node].alive == 1:
+        return
     state.nodes[node].alive = 1
     state.nodes[node].alone_free_s = max(state.nodes[node].alone_free_s, now_s)
     resize_caches(state, node, 1)

@@ -43,7 +43,7 @@ class TierOutcome:
 
 @dataclass(frozen=True, slots=True)
 class LinkOutcome:
-    """All nodes' links of a kind over the measuring window: busy share on average and of the busiest node's."""
+    """All nodes' links of a kind: what the whole run moved, and the busy share of the measuring window on average."""
 
     name: str
     bytes: float

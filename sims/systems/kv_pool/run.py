@@ -106,6 +106,9 @@ def simulate(
         When the hooks ask for it.
     """
     stream = source_of(source)
+    for loss in losses:
+        if not 0 <= loss.node < config.nodes:
+            raise ValueError(f"a loss names node {loss.node} of {config.nodes}")
     course = Course.of(stream, warmup_s=warm_up_s(config, source=source) if warmup_s is None else warmup_s)
     plane = PoolPlane(
         state=make_state(config, source=stream, from_s=course.warmup_s, batch_s=course.batch_s),

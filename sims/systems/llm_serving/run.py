@@ -70,6 +70,9 @@ def simulate(
     Cancelled
         When the hooks ask for it.
     """
+    for failure in failures:
+        if not 0 <= failure.unit < config.decode_units:
+            raise ValueError(f"a failure names unit {failure.unit} of {config.decode_units}")
     course = Course.of(arrivals, warmup_s=warmup_s)
     plane = ServingPlane(
         config,

@@ -105,6 +105,8 @@ def test_a_system_that_cannot_keep_up_ends_and_says_so() -> None:
     found = simulate(fleet, source=talks(rate_per_s=2000.0, duration_s=1e6), most_in_flight=20_000)
     assert found.ending == run.FULL
     assert not found.is_steady
+    # Rates are over the time that was simulated, not over the million seconds that were asked for.
+    assert found.window_s == found.simulated_s < 100.0
 
 
 def test_queues_that_grow_are_not_called_steady() -> None:

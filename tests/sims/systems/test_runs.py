@@ -9,7 +9,7 @@ import pytest
 from sims.engine.hooks import Cancelled, NoHooks
 from sims.engine.run import BUDGET, COMPLETE, FULL
 from sims.parts.arrivals import Lengths, Poisson, Table, Trace
-from sims.systems.llm_serving import Config, simulate, warm_up_s
+from sims.systems.llm_serving import Config, Failure, simulate, warm_up_s
 from sims.systems.llm_serving.state import FIRST_SLOTS
 from tests.sims.systems.scene import audited, config, poisson
 
@@ -119,8 +119,6 @@ def test_a_lone_request_on_a_replica_takes_the_sum_of_its_parts() -> None:
 
 
 def test_loss_of_a_unit_shows_in_the_time_line_and_heals() -> None:
-    from sims.systems.llm_serving import Failure
-
     failures = [Failure(unit=0, at_s=100.0, detection_s=1.0, rejoin_s=20.0)]
     arrivals = poisson(rate=60.0, duration_s=300.0)
     kept, lost = (simulate(config(), arrivals=arrivals, failures=which) for which in ((), failures))
@@ -198,3 +196,9 @@ def test_memory_follows_the_requests_in_flight_not_those_served() -> None:
     found = simulate(setup, arrivals=arrivals, check=lambda plane: seen.append(len(plane.state.requests)))
     assert found.finished == 100_000
     assert set(seen) == {FIRST_SLOTS}
+
+
+@pytest.mark.parametrize("unit", [-1, 2])
+def test_a_failure_of_a_unit_that_is_not_there_is_refused(unit: int) -> None:
+    with pytest.raises(ValueError, match=f"unit {unit} of 2"):
+        simulate(config(), arrivals=poisson(duration_s=5.0), failures=[Failure(unit, at_s=1.0, rejoin_s=1.0)])

@@ -294,3 +294,8 @@ def test_replay_kernels_have_one_signature_each() -> None:
     kernels = [touch_log.replay_lru, touch_log.replay_paths, touch_log.replay_exclusive, touch_log.replay_inclusive]
     kernels.append(reuse_distance.reuse_distances)
     assert [kernel.signatures(one) for one in kernels] == [1] * len(kernels)
+
+
+def test_a_second_tier_without_room_is_not_written() -> None:
+    for mode in (EXCLUSIVE, INCLUSIVE, INCLUSIVE_MISSES):
+        assert replay_tiers([0, 1, 2, 0, 1, 2], first_blocks=1, second_blocks=0, mode=mode).second_writes == 0

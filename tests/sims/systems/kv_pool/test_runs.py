@@ -18,6 +18,7 @@ from sims.systems.kv_pool import (
     Exponential,
     Links,
     LogNormal,
+    Loss,
     SessionClass,
     Sessions,
     Switch,
@@ -28,7 +29,7 @@ from sims.systems.kv_pool import (
     warm_up_s,
 )
 from sims.systems.kv_pool.state import FIRST_SLOTS
-from tests.sims.systems.kv_pool.scene import audited, cache_only, config, sessions, totals
+from tests.sims.systems.kv_pool.scene import audited, cache_only, config, fingerprint, sessions, totals
 
 
 class Impatient(NoHooks):
@@ -350,3 +351,17 @@ def test_before_serving_requests_only_touch_the_caches() -> None:
     assert all(sample.in_flight == 0 and sample.node_busy_s == 0.0 for sample in at_rest)
     assert all(sum(sample.link_busy_s) == 0.0 for sample in at_rest)
     assert spared.quantile("ttft", q=0.5).value > 0
+
+
+@pytest.mark.parametrize("node", [-1, 2])
+def test_a_loss_of_a_node_that_is_not_there_is_refused(node: int) -> None:
+    with pytest.raises(ValueError, match=f"node {node} of 2"):
+        simulate(config(), source=sessions(duration_s=5.0), losses=[Loss(node, at_s=1.0, rejoin_s=1.0)])
+
+
+def test_a_node_lost_twice_at_once_is_lost_once() -> None:
+    """Its second return would push the prompt it computes aside, and its share of the tiers would be taken twice."""
+    losses = [Loss(0, at_s=30.0, rejoin_s=20.0), Loss(0, at_s=40.0, rejoin_s=20.0)]
+    found = audited(config(), source=sessions(rate=4.0, duration_s=80.0), losses=losses)
+    once = audited(config(), source=sessions(rate=4.0, duration_s=80.0), losses=losses[:1])
+    assert fingerprint(found) == fingerprint(once)
