@@ -9,15 +9,18 @@ from planner.core.kind import Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.gateway.follow_ups import follow_ups
-from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.policies import IN_WORDS
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.words import counted, percent
 
 __all__ = ["follow_ups", "questions", "variants"]
 
 _DEFAULTS = GatewaySpec()
+OF_ROUTING = ("hit_share", "ttft_p99_s", "max_rps")
+OF_FAILURE = ("requests_lost", "requests_failed")
+OF_STREAMS = ("cut_delay_s", "cut_tokens_again")
+OF_GATEWAY = ("cost_usd_per_h", "survivor_utilisation", "cores_used", "ttft_p99_s")
+"""What a change of each sort moves."""
 
 
 def _state(spec: GatewaySpec, *fields: str) -> str:
@@ -122,30 +125,28 @@ def _of_design(spec: GatewaySpec, result: Result) -> Sequence[Question]:
 
 
 def variants(spec: GatewaySpec, result: Result) -> Sequence[Variant]:
-    """Trade-offs: one change each."""
-    series = result.series["policies"]
-    rates = dict(zip(series.column("policy").values, numbers(series, "capacity_rps"), strict=True))
+    """Trade-offs: one change each, and beside the replicas the figures it is about."""
     found = [
-        Variant(
-            f"{IN_WORDS[name][:1].upper()}{IN_WORDS[name][1:]}: {show(rates[POLICY_LABELS[name]], 'req/s')} at most",
-            {"policy": name},
-        )
+        Variant(f"{IN_WORDS[name][:1].upper()}{IN_WORDS[name][1:]}", {"policy": name}, OF_ROUTING)
         for name in ("random", "round_robin", "bounded_hash", "prefix_aware", "cost_based")
         if name != spec.policy
     ]
     if spec.policy == "bounded_hash":
         other = "session" if spec.hash_key == "prefix" else "prefix"
-        found.append(Variant(f"Hash of the {other}", {"hash_key": other}))
+        found.append(Variant(f"Hash of the {other}", {"hash_key": other}, OF_ROUTING))
     if spec.policy in ("prefix_aware", "cost_based"):
         cap = None if spec.hot_prefix_cap is not None else 1.25
-        found.append(Variant("No hot-prefix cap" if cap is None else "Hot-prefix cap 1.25", {"hot_prefix_cap": cap}))
+        label = "No hot-prefix cap" if cap is None else "Hot-prefix cap 1.25"
+        found.append(Variant(label, {"hot_prefix_cap": cap}, OF_ROUTING))
     found += _of_gateway(spec, result)
     if spec.detection != "active":
-        found.append(Variant("Probes alone", {"detection": "active"}))
+        found.append(Variant("Probes alone", {"detection": "active"}, OF_FAILURE))
+    if spec.detection != "both":
+        found.append(Variant("Probes and errors", {"detection": "both"}, OF_FAILURE))
     found.append(
-        Variant("Broken streams end", {"broken_streams": "error"})
+        Variant("Broken streams end", {"broken_streams": "error"}, OF_STREAMS)
         if spec.broken_streams == "resume"
-        else Variant("Broken streams resumed", {"broken_streams": "resume"})
+        else Variant("Broken streams resumed", {"broken_streams": "resume"}, OF_STREAMS)
     )
     return tuple(found)
 
@@ -166,4 +167,4 @@ def _of_gateway(spec: GatewaySpec, result: Result) -> list[Variant]:
         changes.append(("A million open files", {"file_descriptors": 1_048_576}))
     if spec.requests_per_connection == 1 and spec.tls != "none":
         changes.append(("Connections kept for 10 requests", {"requests_per_connection": 10.0}))
-    return [Variant(label, change) for label, change in changes]
+    return [Variant(label, change, OF_GATEWAY) for label, change in changes]

@@ -97,10 +97,10 @@ def skew(spec: GatewaySpec, result: Result) -> Chart | None:
     return Chart(
         name="load_skew",
         title="How evenly are instances loaded?",
-        subtitle="Mean load over the mean of all, the fullest instances left; one draw of where prefixes lie.",
+        subtitle="Load over the mean of all, the fullest instance left; one draw of where prefixes lie. Log shades.",
         form="heat",
-        x=Axis("instances, fullest first", unit="ratio", shown="%"),
-        y=Axis("load", unit="× mean"),
+        x=Axis("instance, fullest first"),
+        y=Axis("load", unit="× mean", log=True, start_at_zero=False),
         traces=tuple(
             Trace(column.label, x=ranks, y=numbers(series, column.name), order=order)
             for order, column in enumerate(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from planner.core.catalog import Catalog
@@ -24,7 +25,24 @@ def expected(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest) ->
     """
     chosen = options(request.options)
     check(spec, request=request, chosen=chosen)
-    return answer(plan(loaded(spec, request=request, chosen=chosen)), catalog=catalog)
+    made = answer(plan(loaded(spec, request=request, chosen=chosen)), catalog=catalog)
+    shares = request.workload is not None and request.workload.blocks is not None and chosen.replays(request)
+    return _without_hits(made) if shares else made
+
+
+def _without_hits(made: Result) -> Result:
+    """Prompts of a trace share what only its replay finds: the estimate has no figure for it, rather than a zero."""
+    metrics = {
+        name: replace(metric, value=None) if name.startswith("hit_share") else metric
+        for name, metric in made.metrics.items()
+    }
+    policies = made.series["policies"]
+    columns = tuple(
+        replace(column, values=[None] * len(column.values)) if "hit_share" in column.name else column
+        for column in policies.columns
+    )
+    series = {**made.series, "policies": replace(policies, columns=columns)}
+    return replace(made, metrics=metrics, series=series)
 
 
 def loaded(spec: GatewaySpec, *, request: SimulationRequest, chosen: Options) -> GatewaySpec:

@@ -11,9 +11,26 @@ from planner.kinds.gateway.findings_replicas import replica_findings
 from planner.kinds.gateway.findings_routing import routing_findings
 from planner.kinds.gateway.plan import Plan
 
+FIRST = (
+    "gateway_binding",
+    "affinity_pays",
+    "policies_tie",
+    "policy_leaves_capacity",
+    "gateway_survives",
+    "detection",
+    "streams_cut",
+    "overload",
+    "cold_after_loss",
+    "retry_budget",
+    "canary",
+    "proxy_default_caps",
+    "hot_prefixes",
+)
+"""Notes in the order in which somebody on call would ask."""
+
 
 def findings(plan: Plan) -> tuple[Finding, ...]:
-    """Errors, warnings and notes of a design; within one severity in the order written here."""
+    """Errors, warnings and notes of a design; notes in the order of `FIRST`, the rest as written here."""
     if plan.spec.peak_rps <= 0:
         return order_findings([_zero_load(), *replica_findings(plan), *ignored.findings(plan)])
     found = [
@@ -24,7 +41,14 @@ def findings(plan: Plan) -> tuple[Finding, ...]:
         *change_findings(plan),
         *ignored.findings(plan),
     ]
-    return order_findings(found)
+    return order_findings(sorted(found, key=_place))
+
+
+def _place(finding: Finding) -> int:
+    """What binds and what breaks comes first among the notes; what was weighed along the way comes last."""
+    if finding.severity != "info":
+        return 0
+    return FIRST.index(finding.code) if finding.code in FIRST else len(FIRST)
 
 
 def _zero_load() -> Finding:

@@ -105,26 +105,37 @@ def _overload(plan: Plan) -> Iterator[Finding]:
         message=f"At {times} a queue limit of {show(found.limit, 'requests')} an instance keeps "
         f"{show(found.goodput_rps, 'req/s')} in time and turns {percent(found.turned_away)} away at once; without a "
         "limit "
-        f"{without} is in time.",
+        f"{without} is in time.{_by_priority(plan)}",
         metric="goodput_rps_overload",
+    )
+
+
+def _by_priority(plan: Plan) -> str:
+    """Whom the overload hits, where serving the urgent ones first spares them all."""
+    spec, found = plan.spec, plan.overload
+    if spec.overload_factor <= 1 or not 0 < spec.urgent_share < 1 or found.urgent_shed > 0:
+        return ""
+    chance = percent(1 - 1 / spec.overload_factor)
+    others = percent(found.other_shed)
+    return (
+        f" With urgent ones first all of them are served and {others} of the others shed, by chance {chance} of both."
     )
 
 
 def _priority(plan: Plan) -> Iterator[Finding]:
     spec, found = plan.spec, plan.overload
-    if spec.overload_factor <= 1 or not 0 < spec.urgent_share < 1:
+    if spec.overload_factor <= 1 or not 0 < spec.urgent_share < 1 or found.urgent_shed <= 0:
         return
-    enough = found.urgent_shed <= 0
     yield Finding(
         code="shed_by_priority",
-        severity="info" if enough else "warning",
+        severity="warning",
         message=f"With urgent requests first the overload sheds {percent(found.urgent_shed)} of them and "
         f"{percent(found.other_shed)} of the others; by chance it would shed {percent(1 - 1 / spec.overload_factor)} "
         "of "
         "both.",
         metric="urgent_shed",
-        suggestion=None if enough else f"{_share(spec.urgent_share)} is more than can be served: call fewer urgent.",
-        change=None if enough else {"urgent_share": float(f"{1 / spec.overload_factor:.2g}")},
+        suggestion=f"{_share(spec.urgent_share)} is more than can be served: call fewer urgent.",
+        change={"urgent_share": float(f"{1 / spec.overload_factor:.2g}")},
     )
 
 

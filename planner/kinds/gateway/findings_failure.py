@@ -10,7 +10,7 @@ from planner.formulas import detection
 from planner.kinds.gateway.failure import attraction
 from planner.kinds.gateway.findings_recovery import recovery_findings
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import counted, few, percent
+from planner.kinds.gateway.words import counted, failing, percent
 
 DAY_S = 86_400.0
 BUSY_IS_DEAD = 0.01
@@ -128,7 +128,9 @@ def _hung(plan: Plan) -> Iterator[Finding]:
         "request sent meanwhile has waited in vain.",
         metric="requests_lost",
         suggestion="Probe with a short timeout; a first byte takes less than the objective when all is well.",
-        change={"request_timeout_s": min(spec.request_timeout_s, 2 * spec.ttft_p99_slo_s)},
+        change={"request_timeout_s": shorter}
+        if (shorter := 2 * spec.ttft_p99_slo_s) < spec.request_timeout_s
+        else None,
     )
 
 
@@ -198,8 +200,7 @@ def _retries(plan: Plan) -> Iterator[Finding]:
         severity="info",
         message=f"Retries stop at {percent(spec.retry_budget)} of the requests: {found.retry_factor:.3g} attempts of "
         f"each when all fail, without the budget {free:.3g}. Of {show(found.noticed.worst_lost, 'requests')} sent to a "
-        f"dead instance {few(found.lost or 0.0, 'request')} {'fails' if 0 < (found.lost or 0.0) < 0.5 else 'fail'} "
-        "for good.",
+        f"dead instance {failing(found.lost or 0.0)}.",
         metric="retry_amplification",
     )
 

@@ -57,6 +57,12 @@ def _breaker(plan: Plan) -> Iterator[Finding]:
         )
 
 
+def _busy(at_first: float, warm: float) -> str:
+    if percent(at_first) == percent(warm):
+        return f"{percent(warm)} busy, as without it"
+    return f"{percent(at_first)} busy at first, {percent(warm)} when warm"
+
+
 def _cold(plan: Plan) -> Iterator[Finding]:
     spec, found = plan.spec, plan.failure
     left = spec.instances - spec.instances_lost
@@ -78,8 +84,7 @@ def _cold(plan: Plan) -> Iterator[Finding]:
         severity="error" if over else "info",
         message=f"The loss of {lost} takes the cache along: "
         f"{show(found.surge_tokens, 'tokens')} are computed again within {show(found.warm_s, 's')}, and "
-        f"{those_left(left, 'are')} {percent(found.rho_after)} busy at first, {percent(found.rho_after_warm)} when "
-        f"warm{worse}.",
+        f"{those_left(left, 'are')} {_busy(found.rho_after, found.rho_after_warm)}{worse}.",
         metric="utilisation_after_loss",
         suggestion="Add instances, or shed what is not urgent until they are warm." if over else None,
         change={"instances": min(spec.instances + 2 * spec.instances_lost, 100_000)} if over else None,

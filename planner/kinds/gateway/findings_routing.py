@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from planner.core.quantities import show
+from planner.core.quantities import NBSP, show
 from planner.core.result import Finding
 from planner.formulas import affinity, hashing, stale_views
 from planner.kinds.gateway.plan import Plan
@@ -171,12 +171,15 @@ def _tie(plan: Plan) -> Finding:
     return Finding(
         code="policies_tie",
         severity="info",
-        message=f"{_who_ties(plan)} tie: {why}. Affinity would gain {100 * (policies.gain - 1):.2g} % of capacity at "
-        "most.",
+        message=f"{_who_ties(plan)} tie: {why}. Affinity would gain {_gained(policies.gain - 1)}.",
         metric="affinity_gain",
         suggestion="Take the simplest: round robin, or the fewest requests; an index is not worth its events here.",
         change=None if plan.spec.policy == "round_robin" else {"policy": "round_robin"},
     )
+
+
+def _gained(share: float) -> str:
+    return "no capacity" if share < 5e-4 else f"{100 * share:.2g}{NBSP}% of capacity at most"
 
 
 def _who_ties(plan: Plan) -> str:

@@ -13,7 +13,7 @@ from planner.kinds.gateway.simulation_options import DEFAULT_DURATION_S, MAX_REQ
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.waits import UNCAPPED
-from planner.kinds.gateway.words import counted, few, percent
+from planner.kinds.gateway.words import counted, failing, percent
 
 LOST_AT_S, CANARY_AT_S = 100.0, 75.0
 """Of a run of two and a half minutes: when caches are warm, and early enough to see what follows."""
@@ -77,8 +77,8 @@ def _instance_dies(spec: GatewaySpec, result: Result) -> FollowUp:
     )
     return FollowUp(
         "An instance dies. What is lost?",
-        f"It is left out {how}; {show(sent, 'requests')} are sent to it before and {few(failed or 0.0, 'request')} "
-        f"{'fails' if 0 < (failed or 0.0) < 0.5 or failed == 1 else 'fail'} for good. "
+        f"It is left out {how}; {show(sent, 'requests')} are sent to it before; after retries "
+        f"{failing(failed or 0.0)}. "
         f"{show(result.value('streams_cut'), 'streams')} break in their middle: {again}. Its part of the cache is "
         "gone: "
         f"{show(result.value('cold_surge_tokens'), 'tokens')} are computed again, and the others are "

@@ -182,7 +182,7 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
     return Outcome(
         name=name,
         hits=found.placed,
-        delivered=1 - service.computed_tokens / reuse.prompt_tokens if reuse.rps > 0 else 0.0,
+        delivered=_hit(service.computed_tokens / reuse.prompt_tokens) if reuse.rps > 0 else 0.0,
         captured=found.reached.share,
         service=service,
         wait_s=waiting_s,
@@ -193,6 +193,11 @@ def _outcome(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, gatewa
         nominal_rps=spec.instances / each_s / skew,
         saturates=cache(lambda: _saturates(spec, reuse, name=name, routers=routers, service=service, skew=skew)),
     )
+
+
+def _hit(computed: float) -> float:
+    """What is not computed; a rest of the arithmetic is nothing."""
+    return 1 - computed if 1 - computed > 1e-12 else 0.0
 
 
 def _elsewhere(reuse: Reuse) -> float:

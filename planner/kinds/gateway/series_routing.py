@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.core.result import Series
 from planner.formulas import stale_views as herd
@@ -43,16 +44,19 @@ def policies(plan: Plan) -> Series:
     )
 
 
+def places(instances: int) -> NDArray[np.int64]:
+    """Ranks of the instances that a map shows: all, or evenly spread ones."""
+    return np.linspace(0, instances, min(COLUMNS, instances), endpoint=False).astype(np.int64)
+
+
 def skew(plan: Plan) -> Series:
     """Load over the mean by rank of the instance, a column each policy."""
     outcomes = plan.policies.outcomes
-    count = min(COLUMNS, plan.spec.instances)
-    ranks = np.arange(count) / count
-    columns: list[tuple[str, str, str, Values]] = [("rank", "instances, fullest first", "ratio", ranks.tolist())]
+    at = places(plan.spec.instances)
+    columns: list[tuple[str, str, str, Values]] = [("rank", "instance, fullest first", "", (at + 1).tolist())]
     for name in SKEW_ROWS:
         if name in outcomes:
             ordered = loads(plan.spec, plan.policies.reuse, name=name)
-            at = np.linspace(0, len(ordered), count, endpoint=False).astype(int)
             columns.append((name, outcomes[name].label, "× mean", ordered[at].tolist()))
     return table("load_skew", "Load of the instances over the mean", *columns)
 

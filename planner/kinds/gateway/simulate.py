@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planner.core.catalog import Catalog
 from planner.core.result import Result
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
-from planner.kinds.gateway import simulated
+from planner.kinds.gateway import simulated, simulated_series
 from planner.kinds.gateway.expected import expected
 from planner.kinds.gateway.plan import plan
 from planner.kinds.gateway.simulated_system import canary_for, config_for, failures_for, source_for
@@ -31,8 +32,11 @@ BUDGET_S = 3600.0
 WARM_UP_SHARE = 0.5
 FILLING = 0.5
 """Share of the warm-up in which prefill is eased; in the rest queues come to rest."""
-SAMPLES, SIDE_SAMPLES = 240, 60
+SAMPLES, SIDE_SAMPLES = simulated_series.MOMENTS, 60
 """Moments of the time line: of the policy of the design, and of those beside it."""
+DRILL_STEP_S = 0.1
+MOST_CELLS = 2_000_000
+"""Moments times instances that a drill keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +108,19 @@ def _simulate(made: simulated.Run, *, policy: str, hooks: Hooks, in_full: bool) 
             canary=canary_for(made.plan.spec, chosen=chosen),
             hooks=hooks,
             budget_s=BUDGET_S,
-            samples=SAMPLES if in_full else SIDE_SAMPLES,
+            samples=_samples(made, horizon_s=horizon_s) if in_full else SIDE_SAMPLES,
         )
     except engine_hooks.Cancelled:
         raise Cancelled from None
+
+
+def _samples(made: simulated.Run, *, horizon_s: float) -> int:
+    """A drill is looked at more often, because what is lost is lost within a second; even multiples of the usual."""
+    if made.options.fail_at_s is None:
+        return SAMPLES
+    room = max(MOST_CELLS // (SAMPLES * made.plan.spec.instances), 1)
+    wanted = math.ceil(horizon_s / (SAMPLES * DRILL_STEP_S))
+    return SAMPLES * max(1, min(wanted, room, 10))
 
 
 def warm_up_s(chosen: Options, *, horizon_s: float) -> float:

@@ -15,6 +15,7 @@ from planner.core.simulation import SimulationRequest
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.simulated_metrics import DEFINITIONS, QUANTILES
 from planner.kinds.gateway.simulation_options import Options
+from planner.kinds.gateway.words import percent
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval
@@ -78,7 +79,7 @@ def result(run: Run, *, outcomes: Outcomes) -> Result:
         "hit_share_captured": outcome.captured,
     }
     metrics = {name: _measured(run, name=name, interval=interval) for name, interval in intervals.items()}
-    plain = {**_loads(run, outcome=outcome), **_counts(outcome)}
+    plain = {**_loads(run, outcome=outcome), **_counts(outcome), **_failures(run, outcome=outcome)}
     metrics |= {name: Metric(DEFINITIONS[name], value, basis="simulated") for name, value in plain.items()}
     return Result(
         metrics=metrics,
@@ -101,6 +102,18 @@ def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
             high = min(1.0, high)
         low, high = min(low, interval.value), max(high, interval.value)
     return Metric(definition, interval.value, low=low, high=high, basis="simulated", objective=objective)
+
+
+def instance_s(run: Run, outcome: Outcome) -> float:
+    """Time of the instances that the measured requests took, prefill and decode [s].
+
+    Decode is that of the answers that ended in the window, each of the mean length, so that policies which keep up have
+    the same.
+    """
+    spec = run.plan.spec
+    stretched = outcome.config.prefill_s_per_token * spec.prefill_tokens_per_s
+    prefill = float(outcome.work_by_instance.sum()) / stretched
+    return prefill + outcome.throughput_per_s * outcome.window_s * spec.output_tokens / spec.decode_tokens_per_s
 
 
 def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
@@ -134,22 +147,38 @@ def _counts(outcome: Outcome) -> dict[str, float | None]:
         "requests_finished": float(counts["finished"]),
         "requests_rejected": float(counts["rejected"]),
         "requests_in_flight": float(counts["in_flight"]),
+        "simulated_s": outcome.simulated_s,
+    }
+
+
+def _failures(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
+    """What failed; nothing in a run in which nothing was meant to and nothing did."""
+    counts = outcome.counts
+    found = {
         "requests_lost": float(counts["refused"] + counts["timed_out"]),
         "requests_failed": float(counts["lost"]),
         "requests_retried": float(counts["retried"]),
         "streams_cut": float(counts["broken_streams"]),
         "streams_resumed": float(counts["resumed"]),
-        "simulated_s": outcome.simulated_s,
     }
+    return dict(found) if run.options.fail_at_s is not None or any(found.values()) else {}
 
 
 def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Answer:
+    from planner.kinds.gateway import simulated_series
+
     ttft, hit = metrics["ttft_p99_s"], metrics["hit_share"].value
     chosen = run.plan.policies.chosen
+    away = simulated_series.turned_away(outcome)
     if not outcome.is_steady:
         sentence = f"**The instances do not keep up** with {chosen.words}: requests pile up as long as the run lasts."
     elif ttft.value is None:
         sentence = "**Too short to measure.** No request got its first token after the warm-up."
+    elif away > simulated_series.MUCH_TURNED_AWAY:
+        sentence = (
+            f"**{percent(away)} of the requests are turned away** with {chosen.words}; the first token of the others "
+            f"has a P99 of {show(ttft.value, 's')} against {show(ttft.objective, 's')}."
+        )
     else:
         verdict = "The objective is met" if ttft.met else "The objective is missed"
         sentence = (
@@ -160,7 +189,7 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
         f"{outcome.counts['finished']:,} requests over {show(outcome.simulated_s, 's')}; the first "
         f"{show(outcome.warmup_s, 's')} are warm-up and not counted."
     )
-    facts = ("hit_share", "load_skew", "goodput_rps", "requests_lost")
+    facts = ("hit_share", "load_skew", "goodput_rps", *(("requests_lost",) if "requests_lost" in metrics else ()))
     return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,31 +12,45 @@ from numpy.typing import NDArray
 
 from planner.core.result import Series
 from planner.kinds.gateway.policies import LABELS
+from planner.kinds.gateway.series_routing import places
 from planner.kinds.gateway.table import Values, table
 
 if TYPE_CHECKING:
     from planner.kinds.gateway.simulated import Run
-    from sims.systems.gateway import Outcome
+    from sims.systems.gateway import Outcome, Timeline
 
     Outcomes = Mapping[str, Outcome]
 
-COLUMNS = 40
 MOST_MOMENTS = 60
 BANDS = 20
+MOMENTS = 240
+"""Of the time line."""
 MUCH_TURNED_AWAY = 0.01
+LEAST_DRILL_S = 5.0
 
 
 def all_series(run: Run, *, outcomes: Outcomes) -> Sequence[Series]:
     """Every table of a finished run."""
     outcome = next(iter(outcomes.values()))
+    line = thinned(outcome.timeline)
     return (
         side_by_side(outcomes),
         skew(outcomes),
-        busy_over_time(outcome),
+        busy_over_time(outcome, line=line),
         cdf(outcome),
-        timeline(outcome),
+        timeline(line),
         *drill(run, outcome),
     )
+
+
+def thinned(line: Timeline) -> Timeline:
+    """The usual moments of a time line that was looked at more often; sums stay sums."""
+    every = max(1, len(line.at_s) // MOMENTS)
+    if every == 1:
+        return line
+    rows = slice(every - 1, None, every)
+    kept = {each.name: getattr(line, each.name)[rows] for each in fields(line) if each.name != "counts"}
+    return replace(line, counts={name: sums[rows] for name, sums in line.counts.items()}, **kept)
 
 
 def side_by_side(outcomes: Outcomes) -> Series:
@@ -74,37 +89,39 @@ def keeps_up(outcome: Outcome) -> bool:
 def skew(outcomes: Outcomes) -> Series:
     """Prefill work over the mean by rank of the instance, a column each policy."""
     first = next(iter(outcomes.values()))
-    count = min(COLUMNS, first.config.instances)
-    at = np.linspace(0, first.config.instances, count, endpoint=False).astype(int)
-    columns: list[tuple[str, str, str, Values]] = [
-        ("rank", "instances, busiest first", "ratio", (np.arange(count) / count).tolist())
-    ]
+    at = places(first.config.instances)
+    columns: list[tuple[str, str, str, Values]] = [("rank", "instance, busiest first", "", (at + 1).tolist())]
     for name, outcome in outcomes.items():
         work = np.sort(outcome.work_by_instance)[::-1]
         mean = float(work.mean())
-        values = (work[at] / mean).tolist() if mean > 0 else [None] * count
+        values = (work[at] / mean).tolist() if mean > 0 else [None] * len(at)
         columns.append((name, LABELS[name], "× mean", values))
     return table("simulated_skew", "Prefill work of the instances over the mean", *columns)
 
 
-def busy_over_time(outcome: Outcome) -> Series:
+def busy_over_time(outcome: Outcome, *, line: Timeline) -> Series:
     """Share of the time in prefill, by bands of instances (busiest first in the whole run) and moments."""
-    warm = outcome.timeline.at_s > outcome.warmup_s
-    shares = np.minimum(outcome.timeline.busy_share(), 1.0)[warm]
-    moments = outcome.timeline.at_s[warm]
+    warm = line.at_s > outcome.warmup_s
+    shares = np.minimum(line.busy_share(), 1.0)[warm]
+    moments = line.at_s[warm]
     step = max(1, -(-len(moments) // MOST_MOMENTS))
-    order = np.argsort(-outcome.timeline.busy_s[-1]) if len(moments) else np.zeros(0, np.int64)
+    order = np.argsort(-line.busy_s[-1]) if len(moments) else np.zeros(0, np.int64)
     bands = np.array_split(order, min(BANDS, max(len(order), 1)))
     edges = range(0, len(moments) - step + 1, step)
     columns: list[tuple[str, str, str, Values]] = [
         ("time_s", "simulated time", "s", [float(moments[at + step - 1]) for at in edges])
     ]
+    first = 0
     for place, band in enumerate(bands):
-        share = place / len(bands)
-        label = f"instances at {round(100 * share)} %" if len(bands) < len(order) else f"instance {place + 1}"
+        label = _ranks(first + 1, first + len(band))
+        first += len(band)
         values = [float(shares[at : at + step, band].mean()) if len(band) else None for at in edges]
         columns.append((f"band_{place}", label, "ratio", values))
     return table("simulated_busy", "Share of the time that instances spend in prefill", *columns)
+
+
+def _ranks(first: int, last: int) -> str:
+    return f"busiest {first}" if first >= last else f"busiest {first}–{last}"
 
 
 def cdf(outcome: Outcome) -> Series:
@@ -124,9 +141,8 @@ def _plain(values: NDArray[np.float64]) -> list[float | str | None]:
     return [None if math.isnan(value) else float(value) for value in values]
 
 
-def timeline(outcome: Outcome) -> Series:
+def timeline(line: Timeline) -> Series:
     """The system over simulated time; rates and means are those of the interval that ends there."""
-    line = outcome.timeline
     rates = {name: _plain(line.per_s(name)) for name in ("arrived", "good", "rejected", "retried", "lost")}
     return table(
         "timeline",
@@ -151,21 +167,32 @@ def drill(run: Run, outcome: Outcome) -> Sequence[Series]:
     if at_s is None:
         return ()
     since = line.at_s - at_s
-    shown = since >= 0
     before = np.searchsorted(line.at_s, at_s)
 
-    def gone(*names: str) -> list[float]:
+    def sums_since(*names: str) -> NDArray[np.float64]:
         sums = np.sum([line.counts[name] for name in names], axis=0)
         start = float(sums[before - 1]) if before > 0 else 0.0
-        return [float(value) - start for value in sums[shown]]
+        return np.concatenate([[0.0], sums[since > 0] - start])
+
+    times = np.concatenate([[0.0], since[since > 0]])
+    shown = times <= _worth_showing_s(times, sums_since("refused", "timed_out"))
+
+    def gone(*names: str) -> list[float]:
+        return [float(value) for value in sums_since(*names)[shown]]
 
     made = table(
         "simulated_drill",
         "Since the loss of instances",
-        ("time_s", "time since the failure", "s", since[shown].tolist()),
+        ("time_s", "time since the failure", "s", times[shown].tolist()),
         ("sent", "sent to the dead", "requests", gone("refused", "timed_out")),
         ("retried", "tried again", "requests", gone("retried")),
         ("failed", "failed for good", "requests", gone("lost")),
         ("broken", "streams broken", "requests", gone("broken_streams")),
     )
     return (made,)
+
+
+def _worth_showing_s(times: NDArray[np.float64], sent: NDArray[np.float64]) -> float:
+    """Four times as long as it took until nine tenths were sent: later ones are trials of a breaker."""
+    most = 0.9 * float(sent[-1])
+    return max(LEAST_DRILL_S, 4 * float(times[np.searchsorted(sent, most)]))

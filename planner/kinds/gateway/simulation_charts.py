@@ -74,7 +74,7 @@ def _policies(
 ) -> Chart | None:
     """A figure of each policy on the same requests, simulated and estimated."""
     series, beside = _series(simulated, "simulated_policies"), _series(estimate, "policies")
-    if series is None or beside is None:
+    if series is None or beside is None or len(series.columns[0].values) < 2:
         return None
     labels, values = [str(name) for name in series.column("policy").values], numbers(series, column)
     if not any(value is not None for value in values):
@@ -131,10 +131,10 @@ def _skew(simulated: Result) -> Chart | None:
     return Chart(
         name="simulated_skew",
         title="How evenly do instances work?",
-        subtitle="Prefill work over the mean of all, the busiest instances left.",
+        subtitle="Prefill work over the mean of all, the busiest instance left. Log shades.",
         form="heat",
-        x=Axis("instances, busiest first", unit="ratio", shown="%"),
-        y=Axis("prefill work", unit="× mean"),
+        x=Axis("instance, busiest first"),
+        y=Axis("prefill work", unit="× mean", log=True, start_at_zero=False),
         traces=tuple(
             Trace(column.label, x=ranks, y=numbers(series, column.name), order=order)
             for order, column in enumerate(rows)
@@ -174,7 +174,8 @@ def _drill(simulated: Result) -> Chart | None:
     return Chart(
         name="simulated_drill",
         title="What did the loss of instances cost?",
-        subtitle=f"Since the failure, in sum: {', '.join(ends)}; {show(broken, 'streams')} broken.",
+        subtitle=f"In sum within {show(numbers(series, 'time_s')[-1], 's')} of the failure: {', '.join(ends)}; "
+        f"{show(broken, 'streams')} broken.",
         form="step",
         x=Axis("time since the failure", "s"),
         y=Axis("requests", "requests"),

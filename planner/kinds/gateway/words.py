@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from planner.core.quantities import show, show_parts
+from planner.core.quantities import NBSP, show, show_parts
 
 
 def percent(share: float) -> str:
     """Whole percents, as people say them; more digits only below one and close to a hundred."""
     if 0.995 <= share < 1 or 0 < share < 0.01:
-        return show(share, "ratio").replace("\u00a0", " ")
-    return f"{100 * share:.0f} %"
+        return show(share, "ratio")
+    return f"{100 * share:.0f}{NBSP}%"
 
 
 def counted(count: float, noun: str) -> str:
@@ -28,8 +28,12 @@ def a_second(rate: float, noun: str) -> str:
     return f"{show_parts(rate, '1/s')[0]} {noun} a second"
 
 
-def few(count: float, noun: str) -> str:
-    """A count that may be far below one: "75 requests", "hardly any request (0.025)"."""
-    if 0 < count < 0.95:
-        return f"hardly any {noun} ({count:.2g})"
-    return show(count, f"{noun}s")
+def failing(count: float) -> str:
+    """Requests that fail for good when one instance dies, which may be far below one: "one in 40 such failures"."""
+    if count < 0.001:
+        return "none fails for good"
+    if count < 0.5:
+        return f"one fails for good in {1 / count:,.0f} such failures"
+    if count < 1.5:
+        return "about one fails for good"
+    return f"{show(count, 'requests')} fail for good"

@@ -174,12 +174,18 @@ class Outcome:
 
     @property
     def growth_share(self) -> float:
-        """How much of what arrives in the last two thirds of the run stays in the system: near 0 when steady."""
-        counts = self.timeline.counts
-        return batches.growth_share(counts["in_flight"], arrived=counts["arrived"])
+        """How much of what arrives in the last two thirds of the run is left waiting: near 0 when steady.
+
+        Streams under way do not count: long answers are still filling a system that keeps up, and slots bound them.
+        """
+        return batches.growth_share(self._waiting, arrived=self.timeline.counts["arrived"])
 
     @property
     def is_steady(self) -> bool:
         """Whether the system kept up."""
-        counts = self.timeline.counts
-        return batches.is_steady(counts["in_flight"], arrived=counts["arrived"], ending=self.ending)
+        return batches.is_steady(self._waiting, arrived=self.timeline.counts["arrived"], ending=self.ending)
+
+    @property
+    def _waiting(self) -> NDArray[np.float64]:
+        """Requests that wait for prefill, at the moments of the time line."""
+        return self.timeline.queued.sum(axis=1).astype(np.float64)
