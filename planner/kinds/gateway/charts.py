@@ -69,7 +69,7 @@ def _saturation(spec: GatewaySpec, result: Result) -> Chart | None:
     return Chart(
         name="gateway_bottleneck",
         title="Is the gateway the bottleneck?",
-        subtitle="Request rate at which each part is full, on a log scale. A decision is cheap: streams, files and events come "
+        subtitle="Request rate at which each part is full, on a log scale. Decisions are cheap: files and events come "
         "first.",
         form="bars",
         x=Axis("full at", unit="req/s", log=True, start_at_zero=False),
@@ -101,20 +101,20 @@ def _cores(result: Result) -> Chart | None:
 
 def _growth(spec: GatewaySpec, result: Result) -> Chart | None:
     series = result.series["cost_by_rate"]
-    rates, prices = numbers(series, "rate_rps"), numbers(series, "cost_usd_per_m_requests")
+    rates, prices = numbers(series, "rate_rps"), numbers(series, "cost_usd_per_m_output_tokens")
     if not any(prices):
         return None
-    now = result.value("cost_usd_per_m_requests")
+    now = result.value("cost_usd_per_m_output_tokens")
     return Chart(
-        name="cost_per_m_requests",
+        name="cost_per_m_output_tokens",
         title="What does growth do to the price?",
         subtitle="The gateway sized for each rate. Teeth are whole replicas.",
         form="line",
         x=Axis("peak rate", unit="req/s", start_at_zero=False),
-        y=Axis("cost", unit="USD/M requests"),
+        y=Axis("cost", unit="USD/M output tokens"),
         traces=(Trace("cost", x=rates, y=prices),),
         marks=() if now is None else (Mark(spec.peak_rps, now, f"this design {show(now, 'USD')}"),),
-        summary=f"Price per million requests against the peak rate; {show(now, 'USD/M requests')} here.",
+        summary=f"Price per million output tokens against the peak rate; {show(now, 'USD/M output tokens')} here.",
         compare=True,
     )
 

@@ -98,13 +98,13 @@ def _cost_by_rate(plan: Plan) -> Series:
         at = spec.model_copy(update={"peak_rps": rate})
         load = load_of(at)
         sized = sizing(at, load=load, index=plan.index)
-        prices.append(bill_of(at, load=load, sizing=sized).per_m_requests(rate))
+        prices.append(bill_of(at, load=load, sizing=sized).per_m_tokens(load.output_tokens_per_s))
         counts.append(sized.replicas)
     return table(
         "cost_by_rate",
         "Price and replicas, sized for each request rate",
         ("rate_rps", "peak rate", "req/s", list(rates)),
-        ("cost_usd_per_m_requests", "cost", "USD/M requests", prices),
+        ("cost_usd_per_m_output_tokens", "cost", "USD/M output tokens", prices),
         ("gateway_replicas", "replicas", "replicas", counts),
     )
 

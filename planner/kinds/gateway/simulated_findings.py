@@ -110,8 +110,9 @@ def _side_by_side(run: Run, outcomes: Outcomes) -> Iterator[Finding]:
             if max(found) - min(found) < SAME_HITS
             else "decode takes nearly all of the time, and no cache shortens it"
         )
-        message = f"On the same requests {who}: they take the same time of the instances within {max(100 * spread, 0.1):.1f}{NBSP}%"
-        yield Finding("policies_tie", "info", f"{message}, because {why}.{late}", "hit_share")
+        within = f"{max(100 * spread, 0.1):.1f}{NBSP}%"
+        text = f"On the same requests {who}: they take the same time of the instances within {within}, because {why}."
+        yield Finding("policies_tie", "info", text + late, "hit_share")
         return
     message = (
         f"On the same requests {_told(outcomes, least)}; {_told(outcomes, most)} and takes {1 + spread:.3g} times as "

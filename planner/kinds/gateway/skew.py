@@ -17,6 +17,9 @@ from planner.kinds.gateway.waits import SPREADING
 MOST_INSTANCES = 20_000
 
 
+LEAST_LOAD = 1e-6
+
+
 def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
     """Loads of the instances in means, the fullest first."""
     instances = min(spec.instances, MOST_INSTANCES)
@@ -32,7 +35,8 @@ def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
         placed = _passed_on(placed, bound=spec.load_bound)
     if name == "cost_based":
         placed = _levelled(placed, bound=max(cap, 1.0))
-    return np.sort(placed)[::-1]
+    # A rest of the arithmetic is no load, and a log scale would show it.
+    return np.sort(np.where(placed < LEAST_LOAD, 0.0, placed))[::-1]
 
 
 def _placed(reuse: Reuse, *, instances: int, cap: float) -> NDArray[np.float64]:
