@@ -188,4 +188,5 @@ class Outcome:
     @property
     def _waiting(self) -> NDArray[np.float64]:
         """Requests that wait for prefill, at the moments of the time line."""
-        return self.timeline.queued.sum(axis=1).astype(np.float64)
+        waiting: NDArray[np.float64] = self.timeline.queued.sum(axis=1).astype(np.float64)
+        return waiting
