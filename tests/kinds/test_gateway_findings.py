@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,48 @@ def test_a_low_load_ties() -> None:
     found = finding({"peak_rps": 500.0}, "policies_tie")
     assert found is not None
     assert "busy" in found.message
+
+
+def test_notes_begin_with_what_binds_and_end_with_what_was_weighed() -> None:
+    codes = [each.code for each in answer({}).findings]
+    assert codes[:2] == ["gateway_binding", "affinity_pays"]
+    assert codes.index("detection") < codes.index("canary") < codes.index("index_place")
+
+
+def test_a_share_of_a_failure_is_a_share_of_failures() -> None:
+    """Of five requests a retry within its budget loses 0.5 %: 0.025, one in forty failures."""
+    found = finding({}, "retry_budget")
+    assert found is not None
+    assert "one fails for good in 40 such failures" in found.message
+
+
+def test_what_a_policy_moves_is_told_beside_the_replicas() -> None:
+    moves = {each.label: each.moves for each in KIND.advice.variants(KIND.spec(), answer({}))}
+    assert moves["Random routing"] == ("hit_share", "ttft_p99_s", "max_rps")
+    assert moves["Probes alone"] == ("requests_lost", "requests_failed")
+    names = {definition.name for definition in KIND.metrics}
+    assert {name for row in moves.values() for name in row} <= names
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"instances": 100_000, "peak_rps": 1e6},
+        {"instances": 1},
+        {"input_tokens": 1e7},
+        {"block_tokens": 8192},
+        {"event_lag_s": 600.0},
+        {"peak_rps": 1e-9},
+        {"kv_tokens_per_instance": 0},
+        {"output_tokens": 1e7},
+        {"prefix_groups": 1, "policy": "prefix_aware"},
+    ],
+)
+def test_a_fleet_nobody_designed_for_has_every_table(given: dict[str, Any]) -> None:
+    result = answer(given)
+    figures = [value for series in result.series.values() for column in series.columns for value in column.values]
+    figures += [metric.value for metric in result.metrics.values()]
+    assert all(math.isfinite(value) for value in figures if isinstance(value, int | float))
 
 
 def test_the_reference_has_no_error_and_no_warning() -> None:

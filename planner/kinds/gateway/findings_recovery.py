@@ -75,9 +75,9 @@ def _cold(plan: Plan) -> Iterator[Finding]:
             metric="utilisation_after_loss",
         )
         return
-    if found.surge_tokens < 1 and found.rho_after < 1:
-        return
     over = found.rho_after >= 1
+    if plan.policies.chosen.service.rho >= 1 or (found.surge_tokens < 1 and not over):
+        return
     worse = "; the queue grows until caches are warm" if over and found.rho_after_warm < 1 else ""
     yield Finding(
         code="cold_after_loss",

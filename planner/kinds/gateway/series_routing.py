@@ -57,7 +57,9 @@ def skew(plan: Plan) -> Series:
     for name in SKEW_ROWS:
         if name in outcomes:
             ordered = loads(plan.spec, plan.policies.reuse, name=name)
-            columns.append((name, outcomes[name].label, "× mean", ordered[at].tolist()))
+            # Of very large fleets a smaller one is drawn; ranks are then shares of it.
+            drawn = at * len(ordered) // plan.spec.instances
+            columns.append((name, outcomes[name].label, "× mean", ordered[drawn].tolist()))
     return table("load_skew", "Load of the instances over the mean", *columns)
 
 

@@ -9,7 +9,7 @@ def percent(share: float) -> str:
     """Whole percents, as people say them; more digits only below one and close to a hundred."""
     if 0.995 <= share < 1 or 0 < share < 0.01:
         return show(share, "ratio")
-    return f"{100 * share:.0f}{NBSP}%"
+    return f"{100 * share:,.0f}{NBSP}%"
 
 
 def counted(count: float, noun: str) -> str:
