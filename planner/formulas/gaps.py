@@ -125,6 +125,10 @@ class Exponential(GapLaw):
         answer: Numbers = plain(self.mean_s * self.cdf(time_s) - finite * self.survival(time_s))
         return answer
 
+    def mean_min_s(self, time_s: Numbers) -> Numbers:
+        answer: Numbers = self.mean_s * self.cdf(time_s)
+        return answer
+
     def quantile_s(self, share: Numbers) -> Numbers:
         with np.errstate(divide="ignore"):
             answer: Numbers = -self.mean_s * np.log1p(-share)

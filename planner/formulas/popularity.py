@@ -7,7 +7,7 @@ A `Popularity` is kept short: sums over a hundred thousand items of Zipf's law a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,14 @@ def zipf(items: int, *, exponent: float) -> Popularity:
     return Popularity(shares, counts)
 
 
-def _tail(first: float, last: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+@cache
+def _gauss_legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
+
+
+def _tail(first: float, last: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    nodes, weights = _gauss_legendre()
     half = np.log(last / first) / 2
     ranks = first * np.exp(half * (nodes + 1))
     ends = np.array([first - 0.5, first + 0.5, last - 0.5, last + 0.5])
