@@ -9,7 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Result, Series
 from planner.kinds.kv_pool.money_charts import bill, mix, price
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.words import counted, percent, times
+from planner.kinds.kv_pool.words import counted, percent, rounded, times
 
 SAME_HITS = 0.01
 CUT = 4.0
@@ -80,7 +80,7 @@ def _miss_ratio(spec: KvPoolSpec, result: Result) -> Chart:
     for name, reach, share in zip(
         tiers.column("tier").values, numbers(tiers, "reach_bytes"), numbers(tiers, "hit_share"), strict=True
     ):
-        hits += share or 0.0
+        hits = rounded(hits + (share or 0.0))
         place = _place_bytes(sizes, shares, wanted=hits, reach=reach or 0.0)
         marks.append(Mark(place, hits, f"{name} {percent(hits)}"))
     return Chart(

@@ -58,7 +58,8 @@ def _hits(plan: Plan) -> Figures:
     total = within[SSD]
     yield figure("hit_share", total)
     for tier, name in enumerate(NAMES):
-        yield figure(f"{name}_hit_share", rounded(within[tier] - (within[tier - 1] if tier else 0.0)))
+        added = within[tier] - (within[tier - 1] if tier else 0.0)
+        yield figure(f"{name}_hit_share", rounded(added) if plan.room.stored_bytes[tier] > 0 else 0.0)
     yield figure("miss_share", max(0.0, round(1 - total, 6)))
     yield figure("reusable_share", plan.reusable_share, basis="exact")
     yield figure("prefix_hit_rate", max(0.0, 1 - plan.computed_tokens_per_turn / prompt))

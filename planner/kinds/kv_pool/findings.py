@@ -154,8 +154,10 @@ def _serving(plan: Plan) -> Iterator[Finding]:
 
 def _bound(plan: Plan) -> Iterator[Finding]:
     """Turns that wait for the unit of their session, where that is felt."""
+    if plan.served != "own" or plan.spec.source != "sessions":
+        return
     p99, anywhere = plan.ttft[2], plan.any_unit_ttft_p99_s
-    if plan.served != "own" or plan.spec.source != "sessions" or not p99 or not anywhere or p99 < FELT * anywhere:
+    if not p99 or not anywhere or p99 < FELT * anywhere:
         return
     alone = fleet_for(plan.spec, made=plan.turns, units=plan.fleet.units, served="one").mean_wait_s or 0.0
     far = (plan.fleet.utilisation or 0.0) > TAIL_FROM and (plan.fleet.mean_wait_s or 0.0) > CLUSTERED * alone

@@ -13,7 +13,7 @@ from planner.kinds.kv_pool.metrics import BY_NAME
 from planner.kinds.kv_pool.metrics_serving import SERVING
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run
-from planner.kinds.kv_pool.words import counted
+from planner.kinds.kv_pool.words import counted, rounded
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval
@@ -95,11 +95,12 @@ def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
     if interval is None:
         return Metric(definition, None, basis="simulated", objective=objective)
     low = high = None
+    value = rounded(interval.value) if definition.unit == "ratio" else interval.value
     if interval.batches > 1:
-        low, high = max(0.0, min(interval.low, interval.value)), max(interval.high, interval.value)
+        low, high = max(0.0, min(interval.low, value)), max(interval.high, value)
         if definition.unit == "ratio":
-            high = max(min(1.0, high), interval.value)
-    return Metric(definition, interval.value, low=low, high=high, basis="simulated", objective=objective)
+            low, high = min(rounded(low), value), max(rounded(min(1.0, high)), value)
+    return Metric(definition, value, low=low, high=high, basis="simulated", objective=objective)
 
 
 def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
@@ -133,7 +134,8 @@ def _counts(outcome: Outcome) -> dict[str, float | None]:
 
 def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Answer:
     hits, ttft = metrics["hit_share"], metrics["ttft_p99_s"]
-    tiers = ", ".join(f"{tier.upper()} {show(metrics[f'{tier}_hit_share'].value, 'ratio')}" for tier in TIERS)
+    there = [tier.name for tier in outcome.tiers if tier.capacity_bytes > 0]
+    tiers = ", ".join(f"{tier.upper()} {show(metrics[f'{tier}_hit_share'].value, 'ratio')}" for tier in there)
     if not outcome.is_steady:
         sentence = "**Prefill does not keep up.** Turns pile up, and TTFT grows with the length of the run."
     elif hits.value is None:

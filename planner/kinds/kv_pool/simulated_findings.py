@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
+from planner.kinds.kv_pool.change import safe_weight_step, step_apart_s
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run
 from planner.kinds.kv_pool.simulated import DEFINITIONS
-from planner.kinds.kv_pool.words import counted, percent
+from planner.kinds.kv_pool.simulation_charts import ALIKE
+from planner.kinds.kv_pool.words import counted, lasting, percent, steps
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval
     from sims.systems.kv_pool import Outcome
-
-ALIKE = 0.003
-"""Points of hits that policies may differ by and still tie."""
 
 
 def findings(
@@ -30,7 +29,7 @@ def findings(
     """What holds of the run, then what it says of the design."""
     outcome = next(iter(outcomes.values()))
     return [
-        *_not_steady(outcome),
+        *_not_steady(run, outcome=outcome),
         *_cut_short(outcome),
         *_missed(metrics, steady=outcome.is_steady),
         *_tiers(outcome),
@@ -42,7 +41,7 @@ def findings(
     ]
 
 
-def _not_steady(outcome: Outcome) -> Iterator[Finding]:
+def _not_steady(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
     if outcome.is_steady:
         return
     units = outcome.config.nodes
@@ -52,9 +51,16 @@ def _not_steady(outcome: Outcome) -> Iterator[Finding]:
         message=f"Prefill does not keep up on {counted(units, 'unit')}: {outcome.in_flight:,} turns are in the system "
         f"at the end, of {outcome.arrived:,} that came. Latencies of this run grow with its length.",
         metric="ttft_p99_s",
-        suggestion="More units.",
-        change={"prefill_units": units + max(1, units // 4)},
+        suggestion=_way_out(run),
+        change=None if run.chosen.upgrade_at_s is not None else {"prefill_units": units + max(1, units // 4)},
     )
+
+
+def _way_out(run: Run) -> str:
+    step = safe_weight_step(run.made)
+    if run.chosen.upgrade_at_s is None or step is None:
+        return "More units."
+    return f"Move the traffic in {steps(step, lasting(step_apart_s(run.made)))}, or add units while caches are cold."
 
 
 def _cut_short(outcome: Outcome) -> Iterator[Finding]:
@@ -106,6 +112,14 @@ def _policies(outcomes: Mapping[str, Outcome]) -> Iterator[Finding]:
     yield Finding("policies_compared", "info", f"Dropped on the same turns: {told}. {verdict}.", f"{best}_hit_share")
 
 
+def _moved(share: float) -> str:
+    return "all the traffic" if share >= 1 else f"{percent(share)} of the traffic"
+
+
+def _restarted(turns: int) -> str:
+    return f"{counted(turns, 'turn')} {'was' if turns == 1 else 'were'} computed again"
+
+
 def _upgrade(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
     at_s = run.chosen.upgrade_at_s
     if at_s is None:
@@ -118,7 +132,7 @@ def _upgrade(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
     yield Finding(
         "upgraded",
         "info",
-        f"The upgrade at {show(at_s, 's')} moved {percent(run.chosen.upgrade_share)} of the traffic at once: turns in "
+        f"The upgrade at {show(at_s, 's')} moved {_moved(run.chosen.upgrade_share)} at once: turns in "
         f"the system rose from {before[-1]:,} to {worst:,}, {show(worst_s - at_s, 's')} later. The estimate beside the "
         "run is of the time without it.",
         "ttft_p99_s",
@@ -133,7 +147,7 @@ def _lost(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
         "unit_lost",
         "info",
         f"A unit and its part of the tiers were lost at {show(at_s, 's')} and came back empty after "
-        f"{show(run.chosen.rejoin_s, 's')}: {outcome.restarted:,} turns were computed again at once, and what it held "
+        f"{show(run.chosen.rejoin_s, 's')}: {_restarted(outcome.restarted)} at once, and what it held "
         "as its sessions came back.",
         "requests_restarted",
     )
@@ -143,7 +157,7 @@ def _unreliable(intervals: Mapping[str, Interval | None]) -> Iterator[Finding]:
     doubtful = {name: each for name, each in intervals.items() if each is not None and each.unreliable}
     if doubtful:
         reasons = "; ".join(sorted({each.reason for each in doubtful.values()}))
-        names = ", ".join(sorted({DEFINITIONS[name].label for name in doubtful}))
+        names = "; ".join(sorted({DEFINITIONS[name].label for name in doubtful}))
         yield Finding(
             "interval_unreliable",
             "info",

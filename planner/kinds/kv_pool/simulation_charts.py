@@ -12,6 +12,8 @@ from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.words import percent
 
 SIMULATED, ESTIMATE = 0, 1
+ALIKE = 0.003
+"""Points of hits that policies may differ by and still tie: lines on top of each other."""
 RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 _TIERS = (("hbm", "HBM"), ("dram", "DRAM"), ("ssd", "SSD"))
 
@@ -47,9 +49,11 @@ def _numbers(series: Series, name: str) -> list[float | None]:
 
 def _hits(estimate: Result, simulated: Result) -> Chart | None:
     """Hits by tier, both ways."""
-    names = [("hit_share", "all tiers"), *((f"{tier}_hit_share", label) for tier, label in _TIERS)]
     if simulated.value("hit_share") is None:
         return None
+    tiers = [(f"{tier}_hit_share", label) for tier, label in _TIERS]
+    hit = [row for row in tiers if simulated.value(row[0]) or estimate.value(row[0])]
+    names = [("hit_share", "all tiers"), *hit]
     traces = []
     for order, label, source in ((SIMULATED, "simulated", simulated), (ESTIMATE, "estimate", estimate)):
         traces.append(Trace(label, [row[1] for row in names], [source.value(row[0]) for row in names], order=order))
@@ -115,6 +119,7 @@ def _policies(simulated: Result) -> Chart | None:
         traces=tuple(
             Trace(label, x=names, y=_numbers(series, f"{tier}_hit_share"), order=order)
             for order, (tier, label) in enumerate(_TIERS)
+            if any(_numbers(series, f"{tier}_hit_share"))
         ),
         summary=f"{told}.",
     )
@@ -149,7 +154,9 @@ def _line(simulated: Result, name: str, title: str, columns: tuple[str, ...]) ->
 
 def _by_policy(simulated: Result) -> Chart | None:
     series = _series(simulated, "hits_by_policy")
-    if series is None or len(series.columns) < 3:
+    found = [simulated.value(f"{name}_hit_share") for name in LABELS]
+    known = [share for share in found if share is not None]
+    if series is None or len(known) < 2 or max(known) - min(known) <= ALIKE:
         return None
     times_s = _numbers(series, "time_s")
     return Chart(
