@@ -20,6 +20,8 @@ from planner.kinds.kv_pool.tiers import SSD
 Array = NDArray[np.float64]
 WARM = 0.95
 NEARLY_ALL = 0.9999
+MOST_SAVED = 1 - 1e-12
+"""Computing nothing at all would make a cold start infinitely dear."""
 _POINTS = 400
 MOST_STEPS = 40
 """Of a canary that is drawn."""
@@ -74,7 +76,7 @@ def warm_after_s(plan: Plan) -> float | None:
 def not_computed_share(plan: Plan) -> float:
     """u·h as work: of what a cold fleet would compute, what hits save."""
     cold = plan.spec.turns_per_s * cold_held_s(plan)
-    return max(0.0, 1 - plan.fleet.needed_units / cold) if cold > 0 else 0.0
+    return min(max(0.0, 1 - plan.fleet.needed_units / cold), MOST_SAVED) if cold > 0 else 0.0
 
 
 def cold_held_s(plan: Plan) -> float:
@@ -84,7 +86,7 @@ def cold_held_s(plan: Plan) -> float:
 
 def surge(plan: Plan) -> float:
     """Prefill work of an empty cache over the usual."""
-    return flush.prefill_surge(min(not_computed_share(plan), 1 - 1e-12))
+    return flush.prefill_surge(not_computed_share(plan))
 
 
 def safe_weight_step(plan: Plan) -> float | None:

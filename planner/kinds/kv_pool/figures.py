@@ -14,7 +14,7 @@ from planner.kinds.kv_pool.metrics import figure
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.serving import mean_ttft_s
 from planner.kinds.kv_pool.tiers import HBM, NAMES, SSD, Link
-from planner.kinds.kv_pool.words import rounded
+from planner.kinds.kv_pool.words import DIGITS, rounded
 
 Figures = Iterator[Metric]
 
@@ -59,8 +59,8 @@ def _hits(plan: Plan) -> Figures:
     yield figure("hit_share", total)
     for tier, name in enumerate(NAMES):
         added = within[tier] - (within[tier - 1] if tier else 0.0)
-        yield figure(f"{name}_hit_share", rounded(added) if plan.room.stored_bytes[tier] > 0 else 0.0)
-    yield figure("miss_share", max(0.0, round(1 - total, 6)))
+        yield figure(f"{name}_hit_share", round(added, DIGITS))
+    yield figure("miss_share", max(0.0, round(1 - total, DIGITS)))
     yield figure("reusable_share", plan.reusable_share, basis="exact")
     yield figure("prefix_hit_rate", max(0.0, 1 - plan.computed_tokens_per_turn / prompt))
     for name, shares in policies_compared.at_reaches(plan).items():

@@ -88,4 +88,8 @@ def counting_copies(spec: KvPoolSpec, *, reuse: Streams, units: float, room: Cap
     below = np.maximum(below, hbm[0] - doubled)
     keep = np.concatenate((kept, keep_s(spec, reuse=reuse, reach_tokens=below)))
     found = reach_hits(spec, reuse=near, reach=hbm), reach_hits(spec, reuse=reuse, reach=below)
-    return keep, np.maximum.accumulate(np.concatenate(found))
+    within = np.maximum.accumulate(np.concatenate(found))
+    for tier in (DRAM, SSD):
+        if room.stored_bytes[tier] <= 0:  # the copies above it are no room of its own
+            keep[tier], within[tier] = keep[tier - 1], within[tier - 1]
+    return keep, within
