@@ -38,7 +38,7 @@ def answer(made: Plan) -> Result:
         answer=Answer(
             metric="gpus_saved",
             sentence=_sentence(made),
-            note=f"at {spec.turns_per_s:,g} turns/s; prefill and pool, decode not counted",
+            note=f"at {spec.turns_per_s:,.10g} turns/s; prefill and pool, decode not counted",
             facts=FACTS if made.room.stored_bytes[SSD] > 0 else (*FACTS[:-1], "compute_saved_share"),
         ),
         findings=findings(made, figures=figures),

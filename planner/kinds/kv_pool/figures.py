@@ -115,7 +115,7 @@ def _served(plan: Plan) -> Figures:
     yield figure(
         "prefill_gpus_needed",
         needed * gpus,
-        working=f"{spec.turns_per_s:,g}/s × {show(plan.turns.mean_held_s, 's')} × {gpus} GPUs",
+        working=f"{spec.turns_per_s:,.10g}/s × {show(plan.turns.mean_held_s, 's')} × {gpus} GPUs",
     )
     yield figure("prefill_units", units)
     yield figure("prefill_gpus", units * gpus)

@@ -104,7 +104,7 @@ def _serving(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="prefill_unstable",
             severity="error",
-            message=f"{counted(fleet.units, 'prefill unit')} cannot compute what {spec.turns_per_s:,g} turns a second "
+            message=f"{counted(fleet.units, 'prefill unit')} cannot compute what {spec.turns_per_s:,.10g} turns a second "
             f"leave: {show(fleet.needed_units, 'units')} are needed, so queues grow without end and TTFT has no value.",
             metric="ttft_p99_s",
             suggestion="Leave the number of units empty to size them for the load.",
