@@ -153,7 +153,8 @@ def _ttft_by_rate(spec: KvPoolSpec, result: Result) -> Chart | None:
         traces=tuple(Trace(label, x=rates, y=line, order=order) for order, (label, line) in enumerate(lines.items())),
         limits=(Limit(spec.ttft_p99_slo_s, f"objective {show(spec.ttft_p99_slo_s, 's')}"),),
         marks=marks,
-        summary=f"TTFT P99 against the rate of turns; {show(now, 's')} at {spec.turns_per_s:,.10g} turns/s with the pool.",
+        summary=f"TTFT P99 against the rate of turns; {show(now, 's')} at {spec.turns_per_s:,.10g} turns/s with the "
+        "pool.",
     )
 
 

@@ -104,8 +104,9 @@ def _serving(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="prefill_unstable",
             severity="error",
-            message=f"{counted(fleet.units, 'prefill unit')} cannot compute what {spec.turns_per_s:,.10g} turns a second "
-            f"leave: {show(fleet.needed_units, 'units')} are needed, so queues grow without end and TTFT has no value.",
+            message=f"{counted(fleet.units, 'prefill unit')} cannot compute what {spec.turns_per_s:,.10g} turns a "
+            f"second leave: {show(fleet.needed_units, 'units')} are needed, so queues grow without end "
+            "and TTFT has no value.",
             metric="ttft_p99_s",
             suggestion="Leave the number of units empty to size them for the load.",
             change={"prefill_units": None},
