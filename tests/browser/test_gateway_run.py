@@ -38,7 +38,7 @@ def test_one_system_prompt_is_a_hot_spot_in_the_form_and_in_the_run_of_all_polic
 
 def test_a_follow_up_runs_the_loss_it_speaks_of(open_page: Any) -> None:
     page = open_page("/designs/new/gateway/")
-    page.get_by_role("button", name="Simulate this: An instance dies").click()
+    page.locator("#follow-ups button", has_text="An instance dies. What is lost?").click()
     finished(page)
     expect(page.locator("#findings")).to_contain_text("1 instance died at 100 s")
     expect(page.locator("#findings")).to_contain_text("none failed for good")
