@@ -152,6 +152,45 @@ def test_errors_of_requests_cut_the_loss_to_one_a_gateway() -> None:
     assert result.value("requests_failed") == 0
 
 
+def test_streams_that_hang_are_cut_and_not_counted_as_requests_sent_to_the_dead() -> None:
+    """Eight gateways wait for five errors each: an Erlang time of 1.6 s after the timeout of 4 s, at 25 req/s."""
+    spec = {
+        "gateway_replicas": 8, "failure_mode": "hangs", "request_timeout_s": 4.0, "detection": "passive",
+        "passive_failures": 5, "policy": "round_robin", "prefill_tokens_per_s": 3e5,
+    }  # fmt: skip
+    result = run(spec, duration_s=20.0, policies="chosen", fail_at_s=8.0, warmup_s=4.0)
+    sent = result.value("requests_lost") or 0.0
+    assert sent == pytest.approx(25 * (4.0 + 1.6), abs=3 * math.sqrt(140))
+    assert (result.value("streams_cut") or 0.0) > 100
+
+
+def test_policies_that_find_the_same_or_wait_for_decode_tie_in_the_run_too() -> None:
+    spec = {**SMALL, "kv_tokens_per_instance": 50_000_000, "turns": 1.0, "prefix_groups": 20}
+    for given in (spec, {**spec, "input_tokens": 256.0, "prefix_tokens": 128.0, "output_tokens": 400.0}):
+        codes = {each.code for each in run(given, duration_s=60.0).findings}
+        assert "policies_tie" in codes
+        assert "not_steady" not in codes
+
+
+def test_a_run_that_turns_most_away_does_not_say_that_the_objective_is_met() -> None:
+    spec = {
+        "peak_rps": 300.0, "instances": 16, "prefix_groups": 3, "prefix_exponent": 2.0, "prefix_tokens": 3072.0,
+        "turns": 1.0, "output_tokens": 50.0, "policy": "prefix_aware", "hot_prefix_cap": None,
+        "prefill_tokens_per_s": 20_000.0,
+    }  # fmt: skip
+    result = run(spec, duration_s=60.0)
+    assert "turned away" in result.answer.sentence
+    hot = next(each for each in result.findings if each.code == "hot_spot")
+    assert hot.severity == "warning"
+    assert "With a cap and spilling by load" in hot.message
+
+
+def test_a_run_without_a_failure_has_no_figures_of_one() -> None:
+    result = run(SMALL, duration_s=20.0, policies="chosen")
+    assert "requests_lost" not in result.metrics
+    assert "streams_cut" not in result.metrics
+
+
 def test_about_three_hundred_streams_break_and_go_on() -> None:
     result = run({}, duration_s=60.0, policies="chosen", fail_at_s=45.0, warmup_s=30.0)
     cut = result.value("streams_cut")

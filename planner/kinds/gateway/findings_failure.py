@@ -124,20 +124,13 @@ def _hung(plan: Plan) -> Iterator[Finding]:
         severity="warning",
         message=f"An instance that hangs gives no error: a request waits {show(spec.request_timeout_s, 's')} before it "
         f"counts as failed, a probe {show(spec.probe_timeout_s, 's')}. It is noticed after {show(worst, 's')}, and "
-        f"each request sent meanwhile has waited in vain.{_seems_idle(spec.policy)}",
+        "each request sent meanwhile has waited in vain.",
         metric="requests_lost",
         suggestion="Probe with a short timeout; a first byte takes less than the objective when all is well.",
         change={"request_timeout_s": shorter}
         if (shorter := 2 * spec.ttft_p99_slo_s) < spec.request_timeout_s
         else None,
     )
-
-
-def _seems_idle(policy: str) -> str:
-    """It takes what it is sent, and none of it shows in the queue that it last reported."""
-    if policy != "cost_based":
-        return ""
-    return " The queue it last reported was short, so routing by cost may send it several times its share until then."
 
 
 def _cut(plan: Plan) -> Iterator[Finding]:

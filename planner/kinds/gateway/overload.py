@@ -12,7 +12,7 @@ from planner.kinds.gateway.waits import UNCAPPED
 MOST_DEADLINE = 2000.0
 """Service times; beyond it a queue limit makes no difference that can be told."""
 UNBOUNDED = ("prefix_aware", UNCAPPED)
-"""Policies whose fullest instance saturates before the others; the overload is of all of them."""
+"""Policies whose fullest instance saturates before the others; all count as if they were as full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Overload:
 
 def overload_of(spec: GatewaySpec, *, chosen: Outcome) -> Overload:
     """Past saturation with the hits of the policy of the spec."""
-    saturation = chosen.capacity_rps * (chosen.skew if chosen.name in UNBOUNDED else 1.0)
-    each_s = spec.instances / saturation
+    saturation = chosen.capacity_rps
+    each_s = spec.instances / (saturation * (chosen.skew if chosen.name in UNBOUNDED else 1.0))
     factor, deadline = spec.overload_factor, min(spec.ttft_p99_slo_s / each_s, MOST_DEADLINE)
     best = shedding.best_limit(factor, deadline=deadline)
     limit = spec.queue_limit or best

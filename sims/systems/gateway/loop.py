@@ -132,7 +132,9 @@ def on_timeouts(state, now_s):  # type: ignore[no-untyped-def]
             break
         slot = pop(state.lines[SILENT], state.calls)
         state.loads[0, state.calls[slot].instance] -= 1
-        state.totals[0].timed_out += 1
+        # A stream that was cut waited for its end, not for an answer: it is counted as broken.
+        if state.calls[slot].first_s < 0.0:
+            state.totals[0].timed_out += 1
         push(state.lines[BROKEN], state.calls, slot)
     after_s = state.calls[state.lines[SILENT].head].deadline_s if state.lines[SILENT].queued > 0 else NEVER
     schedule(state.times, state.tree, TIMEOUTS, after_s)
