@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 
 def index_entries(capacity_bytes: float, *, block_tokens: float, kv_bytes_per_token: float) -> float:
     """Blocks that fit a pool, each with an entry of its directory.
@@ -40,25 +38,6 @@ def lookups_per_s(requests_per_s: float, *, prompt_tokens: float, block_tokens: 
     return requests_per_s * prompt_tokens / block_tokens
 
 
-def bisected_lookups_per_s(requests_per_s: float, *, prompt_tokens: float, block_tokens: float) -> float:
-    """Look-ups when the length of the cached prefix is found by halving.
-
-    Notes
-    -----
-    lambda ceil(log2(S / b + 1)): hashes are chained, so a block is only there if all before it are.
-
-    References
-    ----------
-    D. E. Knuth, "The Art of Computer Programming", vol. 3, 2nd ed., 1998, section 6.2.1 (binary search).
-
-    >>> bisected_lookups_per_s(100.0, prompt_tokens=8192.0, block_tokens=256.0)
-    600.0
-    """
-    if prompt_tokens <= 0:
-        return 0.0
-    return requests_per_s * math.ceil(math.log2(prompt_tokens / block_tokens + 1))
-
-
 def lost_tail_tokens(block_tokens: float) -> float:
     """Tokens of a reusable prefix that are computed again because their block is not full, on average.
 
@@ -75,23 +54,3 @@ def lost_tail_tokens(block_tokens: float) -> float:
     127.5
     """
     return (block_tokens - 1) / 2
-
-
-def lost_tail_share(prefix_tokens: float, *, block_tokens: float) -> float:
-    """Share of a reusable prefix that its last, unfilled block loses; all of a prefix shorter than that.
-
-    Notes
-    -----
-    min(1, (b - 1) / (2 n)).
-
-    References
-    ----------
-    W. Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", SOSP 2023,
-    section 7.2 (choice of the block size).
-
-    >>> print(round(lost_tail_share(8192.0, block_tokens=256), 4))
-    0.0156
-    """
-    if prefix_tokens <= 0:
-        return 0.0
-    return min(1.0, lost_tail_tokens(block_tokens) / prefix_tokens)

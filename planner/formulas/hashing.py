@@ -194,38 +194,6 @@ def plain_peak(shares: ArrayLike, *, instances: int, items: ArrayLike = 1.0) -> 
     return min(max(highest, 1 + (instances - 1) * float(each.max())), float(instances))
 
 
-def overflow_share(shares: ArrayLike, *, instances: int, cap: float = CAP, items: ArrayLike = 1.0) -> float:
-    """Share of the requests that find their instance above the cap and go elsewhere, where the prefix is not.
-
-    Parameters
-    ----------
-    shares, instances, items : as in `plain_cv`
-    cap : [means]
-
-    Returns
-    -------
-    [1]
-
-    Notes
-    -----
-    E[(X - c)+], X the load of an instance under plain hashing in means. First overflow only: what spills can fill
-    another instance up to its cap in turn.
-
-    References
-    ----------
-    V. Mirrokni, M. Thorup, M. Zadimoghaddam, "Consistent Hashing with Bounded Loads", SODA 2018; P. Embrechts, M. Frei,
-    as in `plain_peak`.
-
-    >>> round(overflow_share([1.0], instances=4, cap=1.0), 6)
-    0.75
-    """
-    each, counts = np.broadcast_arrays(np.asarray(shares, dtype=np.float64), np.asarray(items, dtype=np.float64))
-    if instances <= 1 or not each.any():
-        return 0.0
-    at, law = _load_law(each, counts, instances=instances)
-    return float(np.sum(np.maximum(at - cap, 0.0) * law))
-
-
 def _load_law(
     shares: NDArray[np.float64], items: NDArray[np.float64], *, instances: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -253,38 +221,3 @@ def _transform(sizes: NDArray[np.int64], counts: NDArray[Any], *, instances: int
     each[several] **= counts[several, None]
     product: NDArray[np.complex128] = np.multiply.reduce(each, axis=0)
     return product
-
-
-def moved_by_ring(instances: int) -> float:
-    """Share of the keys that move when one of the instances on a hash ring is lost.
-
-    Notes
-    -----
-    1 / N: only its own.
-
-    References
-    ----------
-    D. Karger et al., "Consistent Hashing and Random Trees", STOC 1997, definition of monotonicity,
-    doi:10.1145/258533.258660.
-
-    >>> moved_by_ring(200)
-    0.005
-    """
-    return 1 / instances if instances > 0 else 0.0
-
-
-def moved_by_modulo(instances: int) -> float:
-    """Share of the keys that move when one of the instances is lost and keys are taken modulo their number.
-
-    Notes
-    -----
-    1 - 1 / N: h mod N = h mod (N - 1) for N - 1 of each N (N - 1) keys.
-
-    References
-    ----------
-    D. Karger et al., "Consistent Hashing and Random Trees", STOC 1997, section 1, doi:10.1145/258533.258660.
-
-    >>> moved_by_modulo(200)
-    0.995
-    """
-    return 1 - moved_by_ring(instances) if instances > 0 else 0.0

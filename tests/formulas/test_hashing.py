@@ -43,8 +43,6 @@ def test_loads_spread_as_random_placements_do(items: int, exponent: float, insta
     assert hashing.plain_cv(shares, instances=instances) == pytest.approx(np.sqrt(np.mean(loads.var(axis=1))), rel=0.02)
     # Loads of different instances are taken as independent: two per cent too few or too many at the top.
     assert hashing.plain_peak(shares, instances=instances) == pytest.approx(loads.max(axis=1).mean(), rel=0.03)
-    over = np.maximum(loads - 1.25, 0).mean()
-    assert hashing.overflow_share(shares, instances=instances, cap=1.25) == pytest.approx(over, abs=0.006)
 
 
 def test_copies_under_a_cap_spread_as_random_placements_of_copies_do() -> None:
@@ -87,9 +85,6 @@ def test_classes_of_prefixes_count_like_single_ones() -> None:
     assert hashing.plain_peak(shares, instances=9, items=items) == pytest.approx(
         hashing.plain_peak(single, instances=9)
     )
-    assert hashing.overflow_share(shares, instances=9, items=items) == pytest.approx(
-        hashing.overflow_share(single, instances=9)
-    )
     grouped = hashing.hot_prefixes(shares, instances=50, items=items)
     assert grouped == pytest.approx(hashing.hot_prefixes(single, instances=50))
     assert grouped.copies == 8 + 20 * 2
@@ -98,20 +93,9 @@ def test_classes_of_prefixes_count_like_single_ones() -> None:
 def test_one_instance_and_one_prefix_are_the_ends() -> None:
     assert hashing.plain_cv([0.5, 0.5], instances=1) == 0
     assert hashing.plain_peak([0.5, 0.5], instances=1) == 1
-    assert hashing.overflow_share([0.5, 0.5], instances=1) == 0
     assert hashing.copied_cv([1.0], instances=1) == 0
     assert hashing.copies([1.0], instances=1).tolist() == [1]
     assert hashing.hot_prefixes([0.0], instances=10) == (0, 0, 0)
     assert hashing.plain_peak([0.0], instances=10) == 1
     assert hashing.copies([1.0], instances=10, cap=0.5).tolist() == [10]
     assert hashing.plain_peak([1.0], instances=16) == pytest.approx(16)
-    assert hashing.overflow_share([1.0], instances=16, cap=2.0) == pytest.approx(14 / 16, abs=0.002)
-
-
-@pytest.mark.parametrize("instances", [1, 2, 7, 200])
-def test_a_ring_moves_its_own_keys_and_modulo_nearly_all(instances: int) -> None:
-    keys = np.arange(instances * max(instances - 1, 1) * 3)
-    stay = np.mean(keys % instances == keys % (instances - 1)) if instances > 1 else 0.0
-    assert hashing.moved_by_modulo(instances) == pytest.approx(1 - stay if instances > 1 else 0.0)
-    assert hashing.moved_by_ring(instances) == pytest.approx(1 / instances)
-    assert hashing.moved_by_ring(0) == hashing.moved_by_modulo(0) == 0

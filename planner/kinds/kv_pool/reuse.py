@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from planner.formulas import caching, eviction, tier_mix
+from planner.formulas import caching, eviction, marginal_hits
 from planner.formulas.caching import CachedLoad, OneShots, Sessions
 from planner.formulas.gaps import Exponential, GapLaw, LogNormal, Mixture, hyperexponential
 from planner.formulas.popularity import IndependentItems, SharedPrefixes, zipf
@@ -74,7 +74,7 @@ class Streams:
         return eviction.value_ranked(self.loads).hit_share(capacity_tokens)
 
     def marginal_hits_per_s(self, keep_s: float) -> float:
-        return float(tier_mix.marginal_hits_per_s(self.loads, time_s=keep_s))
+        return float(marginal_hits.marginal_hits_per_s(self.loads, time_s=keep_s))
 
 
 @dataclass(frozen=True, slots=True)
