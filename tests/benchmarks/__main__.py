@@ -32,7 +32,7 @@ def row(*, value: float, unit: str, must: float, aim: float, ratio: float | None
 def limits() -> dict[str, dict[str, Any]]:
     """What is not a rate: smaller is better."""
     starts: dict[str, dict[str, Any]] = {}
-    for system, label in (("llm_serving", ""), ("gateway", ", gateway")):
+    for system, label in (("llm_serving", ""), ("kv_pool", ", kv_pool"), ("gateway", ", gateway")):
         first_s, later_s = serving.first_and_later_start_s(system)
         starts[f"first compile{label}"] = row(value=first_s, unit="s", must=20.0, aim=10.0)
         starts[f"start with cache{label}"] = row(value=later_s, unit="s", must=2.0, aim=1.0)
