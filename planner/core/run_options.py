@@ -40,6 +40,12 @@ def _number(option: OptionDef, value: Any) -> float:
     return number
 
 
+def check_seed(request: SimulationRequest) -> None:
+    """Refuse a seed that the random streams cannot take; raises ValueError."""
+    if not 0 <= request.seed < 1 << 63:
+        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+
+
 def check_length(request: SimulationRequest, *, most_requests: int, rate_rps: float | None, usual_s: float) -> None:
     """Refuse a run that is impossible or far too long; raises ValueError that names what.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
+from planner.core.run_options import check_seed
+from planner.core.simulated import PartHooks
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
 from planner.kinds.gateway import simulated, simulated_series
 from planner.kinds.gateway.expected import expected
@@ -39,24 +39,6 @@ MOST_CELLS = 2_000_000
 """Moments times instances that a drill keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The hooks of one of several runs: its fraction is a part of the whole."""
-
-    hooks: Hooks
-    place: int
-    of: int
-
-    def progress(
-        self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
-    ) -> None:
-        whole = (self.place + min(fraction, 1.0)) / self.of
-        self.hooks.progress(whole, simulated_s=simulated_s, events=events, partial=partial)
-
-    def cancelled(self) -> bool:
-        return self.hooks.cancelled()
-
-
 def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
     """Simulate the gateway that the estimate sizes for this spec.
 
@@ -69,8 +51,7 @@ def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: 
     """
     chosen = options(request.options)
     check(spec, request=request, chosen=chosen)
-    if not 0 <= request.seed < 1 << 63:
-        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+    check_seed(request)
     made = simulated.Run(plan=plan(spec), request=request, options=chosen, catalog_digest=catalog.digest)
     if reason := simulated.nothing_to_run(made):
         return simulated.empty(made, finding=reason)
@@ -80,7 +61,9 @@ def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: 
         names = names[:1]
     outcomes: dict[str, Outcome] = {}
     for place, name in enumerate(names):
-        outcomes[name] = _simulate(made, policy=name, hooks=_Part(hooks, place, len(names)), in_full=place == 0)
+        outcomes[name] = _simulate(
+            made, policy=name, hooks=PartHooks(hooks, place=place, count=len(names)), in_full=place == 0
+        )
     return simulated.result(made, outcomes=outcomes)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
+from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.simulated_metrics import DEFINITIONS, QUANTILES
@@ -18,7 +18,6 @@ from planner.kinds.gateway.simulation_options import Options
 from planner.kinds.gateway.words import percent
 
 if TYPE_CHECKING:
-    from sims.engine.interval import Interval
     from sims.systems.gateway import Outcome
 
     Outcomes = Mapping[str, Outcome]
@@ -57,18 +56,20 @@ def nothing_to_run(run: Run) -> Finding | None:
 
 def empty(run: Run, *, finding: Finding) -> Result:
     """A result without requests: counts of zero and no latencies."""
-    names = [f"{name}_{rank}_s" for name, rank, _ in QUANTILES] + ["hit_share", "goodput_rps"]
-    metrics = {name: Metric(DEFINITIONS[name], None, basis="simulated") for name in names}
-    for name in ("requests_arrived", "requests_finished", "requests_rejected", "requests_in_flight"):
-        metrics[name] = Metric(DEFINITIONS[name], 0.0, basis="simulated")
-    answer = Answer(metric="ttft_p99_s", sentence=f"**Nothing was simulated.** {finding.message}", cost_metric=None)
-    provenance = {"seed": run.request.seed, "catalog": run.catalog_digest}
-    return Result(metrics=metrics, answer=answer, findings=(finding,), provenance=provenance)
+    return nothing_ran(
+        DEFINITIONS,
+        unknown=[*(f"{name}_{rank}_s" for name, rank, _ in QUANTILES), "hit_share", "goodput_rps"],
+        finding=finding,
+        metric="ttft_p99_s",
+        request=run.request,
+        catalog_digest=run.catalog_digest,
+    )
 
 
 def result(run: Run, *, outcomes: Outcomes) -> Result:
     """The whole answer of finished runs; the first is of the design's own policy."""
     from planner.kinds.gateway import simulated_findings, simulated_series
+    from sims.engine import kernel
 
     outcome = next(iter(outcomes.values()))
     intervals = {f"{name}_{rank}_s": outcome.quantile(name, q=q) for name, rank, q in QUANTILES}
@@ -78,30 +79,27 @@ def result(run: Run, *, outcomes: Outcomes) -> Result:
         "hit_share_held": outcome.held,
         "hit_share_captured": outcome.captured,
     }
-    metrics = {name: _measured(run, name=name, interval=interval) for name, interval in intervals.items()}
-    plain = {**_loads(run, outcome=outcome), **_counts(outcome), **_failures(run, outcome=outcome)}
-    metrics |= {name: Metric(DEFINITIONS[name], value, basis="simulated") for name, value in plain.items()}
+    objectives = {"ttft_p99_s": run.plan.spec.ttft_p99_slo_s}
+    metrics = {
+        name: measured(DEFINITIONS[name], interval=each, objective=objectives.get(name))
+        for name, each in intervals.items()
+    }
+    metrics |= plain(
+        DEFINITIONS, {**_loads(run, outcome=outcome), **_counts(outcome), **_failures(run, outcome=outcome)}
+    )
     return Result(
         metrics=metrics,
         answer=_answer(run, outcome=outcome, metrics=metrics),
         findings=order_findings(tuple(simulated_findings.findings(run, outcomes=outcomes, intervals=intervals))),
         series={series.name: series for series in simulated_series.all_series(run, outcomes=outcomes)},
-        provenance=_provenance(run, outcome=outcome),
+        provenance=provenance(
+            run.request,
+            workload=run.request.workload,
+            outcome=outcome,
+            catalog_digest=run.catalog_digest,
+            code=kernel.source_digest(),
+        ),
     )
-
-
-def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
-    definition = DEFINITIONS[name]
-    objective = run.plan.spec.ttft_p99_slo_s if name == "ttft_p99_s" else None
-    if interval is None:
-        return Metric(definition, None, basis="simulated", objective=objective)
-    low = high = None
-    if interval.batches > 1:
-        low, high = max(0.0, interval.low), interval.high
-        if definition.unit == "ratio":
-            high = min(1.0, high)
-        low, high = min(low, interval.value), max(high, interval.value)
-    return Metric(definition, interval.value, low=low, high=high, basis="simulated", objective=objective)
 
 
 def instance_s(run: Run, outcome: Outcome) -> float:
@@ -191,23 +189,3 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     )
     facts = ("hit_share", "load_skew", "goodput_rps", *(("requests_lost",) if "requests_lost" in metrics else ()))
     return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
-
-
-def _provenance(run: Run, *, outcome: Outcome) -> dict[str, Any]:
-    from sims.engine import kernel
-
-    workload = run.request.workload
-    return {
-        "seed": run.request.seed,
-        "engine": f"sims with numba {metadata.version('numba')}, numpy {metadata.version('numpy')}",
-        "code": kernel.source_digest(),
-        "catalog": run.catalog_digest,
-        "workload": None if workload is None else workload.name,
-        "workload_source": None if workload is None else workload.source,
-        "options": dict(run.request.options),
-        "warmup_s": outcome.warmup_s,
-        "horizon_s": outcome.horizon_s,
-        "events": outcome.events,
-        "ending": outcome.ending,
-        "interval": "95 %, 16 batches",
-    }

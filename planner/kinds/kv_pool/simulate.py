@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
+from planner.core.run_options import check_seed
+from planner.core.simulated import PartHooks
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
 from planner.kinds.kv_pool import simulated, stream
 from planner.kinds.kv_pool.expected import expected
@@ -22,25 +23,6 @@ POLICIES = ("lru", "ttl", "value")
 BUDGET_S = 3600.0
 FILLING = 0.8
 """Share of the warm-up in which nobody computes or waits: queues are at rest long before it ends."""
-
-
-class Part:
-    """Hooks of one of several runs: its progress is a part of the whole."""
-
-    def __init__(self, hooks: Hooks, *, place: int, count: int) -> None:
-        self._hooks, self._place, self._count = hooks, place, count
-
-    def progress(
-        self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
-    ) -> None:
-        """Tell how far all runs are."""
-        self._hooks.progress(
-            (self._place + fraction) / self._count, simulated_s=simulated_s, events=events, partial=partial
-        )
-
-    def cancelled(self) -> bool:
-        """Whether to stop."""
-        return self._hooks.cancelled()
 
 
 def source_of(run: Run) -> Sessions | TraceSource:
@@ -101,8 +83,7 @@ def run(spec: KvPoolSpec, catalog: Catalog, request: SimulationRequest, hooks: H
     ValueError
         When an option, the duration or the workload is impossible; the message names it.
     """
-    if not 0 <= request.seed < 1 << 63:
-        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+    check_seed(request)
     this = prepare(spec, catalog=catalog, request=request)
     if this.turns_per_s <= 0 or this.horizon_s <= 0:
         return simulated.empty(this)
@@ -135,7 +116,7 @@ def _outcomes(this: Run, *, hooks: Hooks) -> dict[str, Outcome]:
             warmup_s=this.warmup_s,
             losses=losses_of(this),
             switches=switches_of(this),
-            hooks=Part(hooks, place=place, count=len(names)),
+            hooks=PartHooks(hooks, place=place, count=len(names)),
             budget_s=BUDGET_S / len(names),
         )
         for place, name in enumerate(names)

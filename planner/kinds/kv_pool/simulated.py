@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
+from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.text import gettext_noop as _
 from planner.kinds.kv_pool.metrics import BY_NAME
 from planner.kinds.kv_pool.metrics_serving import SERVING
@@ -47,32 +48,40 @@ TIERS = ("hbm", "dram", "ssd")
 
 def empty(run: Run) -> Result:
     """A result without turns."""
-    names = ("hit_share", *(f"ttft_{rank}_s" for rank, _ in RANKS))
-    metrics = {name: Metric(DEFINITIONS[name], None, basis="simulated") for name in names}
-    for name in ("requests_arrived", "requests_finished", "requests_rejected", "requests_in_flight"):
-        metrics[name] = Metric(DEFINITIONS[name], 0.0, basis="simulated")
-    reason = Finding("no_requests", "info", "No turns arrive, so there is nothing to measure.")
-    answer = Answer(metric="hit_share", sentence=f"**Nothing was simulated.** {reason.message}", cost_metric=None)
-    return Result(metrics=metrics, answer=answer, findings=(reason,), provenance={"seed": run.request.seed})
+    return nothing_ran(
+        DEFINITIONS,
+        unknown=["hit_share", *(f"ttft_{rank}_s" for rank, _ in RANKS)],
+        finding=Finding("no_requests", "info", "No turns arrive, so there is nothing to measure."),
+        metric="hit_share",
+        request=run.request,
+        catalog_digest=run.made.catalog.digest,
+    )
 
 
 def result(run: Run, *, outcomes: Mapping[str, Outcome]) -> Result:
     """The whole answer of finished runs; the first is the design's own."""
     from planner.kinds.kv_pool import simulated_findings as write
     from planner.kinds.kv_pool import simulated_series as tables
+    from sims.engine import kernel
 
     outcome = next(iter(outcomes.values()))
     intervals = _intervals(outcome, outcomes=outcomes)
-    metrics = {name: _measured(run, name=name, interval=each) for name, each in intervals.items()}
-    plain = {**_loads(run, outcome=outcome), **_counts(outcome)}
-    metrics |= {name: Metric(DEFINITIONS[name], value, basis="simulated") for name, value in plain.items()}
+    objectives = {"ttft_p99_s": run.spec.ttft_p99_slo_s}
+    metrics = {name: _figure(name, interval=each, objective=objectives.get(name)) for name, each in intervals.items()}
+    metrics |= plain(DEFINITIONS, {**_loads(run, outcome=outcome), **_counts(outcome)})
     series: Sequence[Series] = tables.all_series(run, outcomes=outcomes)
     return Result(
         metrics=metrics,
         answer=_answer(run, outcome=outcome, metrics=metrics),
         findings=order_findings(write.findings(run, outcomes=outcomes, metrics=metrics, intervals=intervals)),
         series={each.name: each for each in series},
-        provenance=_provenance(run, outcome=outcome),
+        provenance=provenance(
+            run.request,
+            workload=None if run.trace is None else run.trace.workload,
+            outcome=outcome,
+            catalog_digest=run.made.catalog.digest,
+            code=kernel.source_digest(),
+        ),
     )
 
 
@@ -89,18 +98,18 @@ def _intervals(outcome: Outcome, *, outcomes: Mapping[str, Outcome]) -> dict[str
     return found | {f"{name}_hit_share": each.hit_share() for name, each in outcomes.items()}
 
 
-def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
-    definition = DEFINITIONS[name]
-    objective = run.spec.ttft_p99_slo_s if name == "ttft_p99_s" else None
-    if interval is None:
-        return Metric(definition, None, basis="simulated", objective=objective)
-    low = high = None
-    value = rounded(interval.value) if definition.unit == "ratio" else interval.value
-    if interval.batches > 1:
-        low, high = max(0.0, min(interval.low, value)), max(interval.high, value)
-        if definition.unit == "ratio":
-            low, high = min(rounded(low), value), max(rounded(min(1.0, high)), value)
-    return Metric(definition, value, low=low, high=high, basis="simulated", objective=objective)
+def _figure(name: str, *, interval: Interval | None, objective: float | None) -> Metric:
+    """Shares to so many digits as are told; their ends stay around them."""
+    found = measured(DEFINITIONS[name], interval=interval, objective=objective)
+    if found.value is None or found.definition.unit != "ratio":
+        return found
+    value, low, high = rounded(found.value), found.low, found.high
+    return replace(
+        found,
+        value=value,
+        low=None if low is None else min(rounded(low), value),
+        high=None if high is None else max(rounded(high), value),
+    )
 
 
 def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
@@ -152,23 +161,3 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     )
     facts = (*(f"{name}_hit_share" for name in LABELS if f"{name}_hit_share" in metrics), "ttft_p99_s")
     return Answer(metric="hit_share", sentence=sentence, note=note, facts=facts, cost_metric=None)
-
-
-def _provenance(run: Run, *, outcome: Outcome) -> dict[str, Any]:
-    from sims.engine import kernel
-
-    workload = None if run.trace is None else run.trace.workload
-    return {
-        "seed": run.request.seed,
-        "engine": f"sims with numba {metadata.version('numba')}, numpy {metadata.version('numpy')}",
-        "code": kernel.source_digest(),
-        "catalog": run.made.catalog.digest,
-        "workload": None if workload is None else workload.name,
-        "workload_source": None if workload is None else workload.source,
-        "options": dict(run.request.options),
-        "warmup_s": outcome.warmup_s,
-        "horizon_s": outcome.horizon_s,
-        "events": outcome.events,
-        "ending": outcome.ending,
-        "interval": "95 %, 16 batches",
-    }

@@ -11,6 +11,7 @@ import numpy as np
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
+from planner.core.run_options import check_seed
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
 from planner.kinds.llm_serving.expected import expected
@@ -155,8 +156,7 @@ def run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hook
         When an option, the duration or the workload is impossible; the message names it.
     """
     chosen = options(request.options)
-    if not 0 <= request.seed < 1 << 63:
-        raise ValueError(f"seed: must be from 0 to 2^63 − 1, is {request.seed}")
+    check_seed(request)
     facts = physics(spec, catalog=catalog)
     fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
     this = simulated.Run(spec=spec, facts=facts, fleet=fleet, request=request, catalog_digest=catalog.digest)

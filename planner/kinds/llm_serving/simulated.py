@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
+from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving.fleet import Fleet
@@ -98,42 +98,42 @@ def nothing_to_run(run: Run, *, rate: float, arrivals: str) -> Finding | None:
 
 def empty(run: Run, *, finding: Finding) -> Result:
     """A result without requests: counts of zero and no latencies."""
-    names = [f"{name}_{rank}_s" for name, rank, _ in QUANTILES]
-    metrics = {name: Metric(DEFINITIONS[name], None, basis="simulated") for name in [*names, "goodput_share"]}
-    for name in ("requests_arrived", "requests_finished", "requests_rejected", "requests_in_flight"):
-        metrics[name] = Metric(DEFINITIONS[name], 0.0, basis="simulated")
-    answer = Answer(metric="ttft_p99_s", sentence=f"**Nothing was simulated.** {finding.message}", cost_metric=None)
-    provenance = {"seed": run.request.seed, "catalog": run.catalog_digest}
-    return Result(metrics=metrics, answer=answer, findings=(finding,), provenance=provenance)
+    return nothing_ran(
+        DEFINITIONS,
+        unknown=[*(f"{name}_{rank}_s" for name, rank, _ in QUANTILES), "goodput_share"],
+        finding=finding,
+        metric="ttft_p99_s",
+        request=run.request,
+        catalog_digest=run.catalog_digest,
+    )
 
 
 def result(run: Run, *, outcome: Outcome) -> Result:
     """The whole answer of a finished run."""
+    from sims.engine import kernel
+
     intervals = {f"{name}_{rank}_s": outcome.quantile(name, q=q) for name, rank, q in QUANTILES}
     intervals["ttft_mean_s"] = outcome.share(lambda rows: rows.ttft_sum_s, of=lambda rows: rows.ttft_n)
     intervals["goodput_share"] = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
-    metrics = {name: _measured(run, name=name, interval=interval) for name, interval in intervals.items()}
-    plain = {**_loads(run, outcome=outcome), **_counts(outcome)}
-    metrics |= {name: Metric(DEFINITIONS[name], value, basis="simulated") for name, value in plain.items()}
+    objectives = run.objectives
+    metrics = {
+        name: measured(DEFINITIONS[name], interval=each, objective=objectives.get(name))
+        for name, each in intervals.items()
+    }
+    metrics |= plain(DEFINITIONS, {**_loads(run, outcome=outcome), **_counts(outcome)})
     return Result(
         metrics=metrics,
         answer=_answer(run, outcome=outcome, metrics=metrics),
         findings=order_findings(_findings(run, outcome=outcome, metrics=metrics, intervals=intervals)),
         series={series.name: series for series in _series(run, outcome=outcome)},
-        provenance=_provenance(run, outcome=outcome),
+        provenance=provenance(
+            run.request,
+            workload=run.request.workload,
+            outcome=outcome,
+            catalog_digest=run.catalog_digest,
+            code=kernel.source_digest(),
+        ),
     )
-
-
-def _measured(run: Run, *, name: str, interval: Interval | None) -> Metric:
-    definition, objective = DEFINITIONS[name], run.objectives.get(name)
-    if interval is None:
-        return Metric(definition, None, basis="simulated", objective=objective)
-    low = high = None
-    if interval.batches > 1:
-        low, high = max(0.0, interval.low), interval.high
-        if definition.unit == "ratio":
-            high = min(1.0, high)
-    return Metric(definition, interval.value, low=low, high=high, basis="simulated", objective=objective)
 
 
 def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
@@ -218,23 +218,3 @@ def _series(run: Run, *, outcome: Outcome) -> Sequence[Series]:
         tables.cdf(outcome, name="tpot", label="TPOT"),
         tables.timeline(outcome, gpus=run.fleet.prefill.gpus or run.fleet.decode.gpus, facts=run.facts),
     ]
-
-
-def _provenance(run: Run, *, outcome: Outcome) -> dict[str, Any]:
-    from sims.engine import kernel
-
-    workload = run.request.workload
-    return {
-        "seed": run.request.seed,
-        "engine": f"sims with numba {metadata.version('numba')}, numpy {metadata.version('numpy')}",
-        "code": kernel.source_digest(),
-        "catalog": run.catalog_digest,
-        "workload": None if workload is None else workload.name,
-        "workload_source": None if workload is None else workload.source,
-        "options": dict(run.request.options),
-        "warmup_s": outcome.warmup_s,
-        "horizon_s": outcome.horizon_s,
-        "events": outcome.events,
-        "ending": outcome.ending,
-        "interval": "95 %, 16 batches",
-    }
