@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from planner.catalog import files
-from planner.core.result import Result
 from planner.kinds import get
+from tests.kinds.fields import Fields
 
-KIND = get("kv_pool")
-CATALOG = files.load()
 FROM_LLM = {"kv_bytes_per_token": None, "active_parameters": None, "attention_width": None, "gpu_flops_per_s": None}
 CONTEXTS: dict[str, dict[str, Any]] = {
     "reference": {},
@@ -112,46 +109,13 @@ SETTINGS: dict[str, list[Any]] = {
 }
 
 
-def figures(result: Result) -> Any:
-    return {name: (each.value, each.objective) for name, each in result.metrics.items()}
-
-
-def notes(result: Result) -> Any:
-    return sorted((each.code, each.message) for each in result.findings if each.code != "field_ignored")
-
-
-def columns(result: Result) -> Any:
-    return {name: [list(column.values) for column in each.columns] for name, each in result.series.items()}
-
-
-def differ(one: Result, other: Result) -> bool:
-    return any(part(one) != part(other) for part in (figures, notes, columns))
-
-
-def answer(spec: dict[str, Any]) -> Result:
-    return KIND.estimate(KIND.spec.model_validate(spec), CATALOG)
+FIELDS = Fields(get("kv_pool"), SETTINGS)
 
 
 def test_all_fields_are_asked_for() -> None:
-    assert set(SETTINGS) == set(KIND.spec.model_fields)
+    assert FIELDS.all_are_asked_for()
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_a_field_changes_the_answer_or_is_named(context: str) -> None:
-    base = CONTEXTS[context]
-    stated, plain = KIND.spec.model_validate(base), answer(base)
-    for field, settings in SETTINGS.items():
-        others = [setting for setting in settings if getattr(stated, field) != setting]
-        assert not others or any(is_felt(base, plain, field, setting) for setting in others), field
-
-
-def is_felt(base: dict[str, Any], plain: Result, field: str, setting: Any) -> bool:
-    result = answer({**base, field: setting})
-    named = next((each for each in result.findings if f"({field}) changes no figure" in each.message), None)
-    if named is None:
-        return differ(result, plain)
-    assert figures(result) == figures(plain), (field, setting)
-    assert named.change is not None
-    undone = answer({**base, field: setting, **named.change})
-    assert all(f"({field})" not in each.message for each in undone.findings if each.code == "field_ignored")
-    return True
+    assert FIELDS.unfelt(CONTEXTS[context]) == []
