@@ -25,8 +25,8 @@ LEAST_INTERVAL = 0.05
 
 
 def policies(plan: Plan) -> Series:
-    """All policies on the same load."""
-    rows = list(plan.policies.outcomes.values())
+    """All policies on the same load, the design's own first."""
+    rows = sorted(plan.policies.outcomes.values(), key=lambda each: each is not plan.policies.chosen)
     return table(
         "policies",
         "Policies on the same load",

@@ -19,8 +19,8 @@ CUT = 4.0
 def charts(spec: KvPoolSpec, result: Result) -> Sequence[Chart]:
     """Tiers, hits, first token, policies, upgrade, money; those without data are left out."""
     made = [
-        _ladder(result),
         _miss_ratio(spec, result),
+        _ladder(result),
         _ttft(spec, result),
         _ttft_by_rate(spec, result),
         _policies(spec, result),
