@@ -161,6 +161,13 @@ def test_a_share_of_a_failure_is_a_share_of_failures() -> None:
     assert "one fails for good in 40 such failures" in found.message
 
 
+def test_a_hot_spot_is_not_called_even_in_its_own_answer() -> None:
+    spec = KIND.spec.model_validate(HOT)
+    told = next(each.answer for each in KIND.advice.follow_ups(spec, answer(HOT)) if "very popular" in each.question)
+    assert "as this design does" in told
+    assert (answer(HOT).value("goodput_rps_overload") or 0.0) < 1.5 * (answer(HOT).value("max_rps") or 0.0)
+
+
 def test_what_a_policy_moves_is_told_beside_the_replicas() -> None:
     moves = {each.label: each.moves for each in KIND.advice.variants(KIND.spec(), answer({}))}
     assert moves["Random routing"] == ("hit_share", "ttft_p99_s", "max_rps")

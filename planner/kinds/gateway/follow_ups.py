@@ -111,11 +111,12 @@ def _hot_prefix(result: Result) -> FollowUp:
     if worst <= 1.05:
         answer = "Nothing: no prefix is popular enough to matter, or there are none."
     else:
+        spread = skews[labels.index(LABELS["cost_based"])] or 1.0
+        mine = result.value("load_skew") or 1.0
+        here = ", as this design does" if mine >= worst else f"; with the policy of this design it has {mine:.3g} ×"
         answer = (
-            f"Naive affinity sends all of it to one instance, {worst:.3g} × the mean load, while the others idle. "
-            "With a "
-            f"cap and spilling by load it is copied, and the fullest has {result.value('load_skew') or 1.0:.3g} × with "
-            "the policy of this design."
+            f"Naive affinity sends all of it to one instance while the others idle: {worst:.3g} × the mean load{here}. "
+            f"Routed by cost, with a cap and spilling by load, it is copied and the fullest has {spread:.3g} ×."
         )
     return FollowUp("One prefix becomes very popular. What happens?", answer, {"policies": "all"})
 
