@@ -160,7 +160,7 @@ def test_results_stand_beside_the_estimate(signed_in, finished):
     assert "1.90" in row
     assert "−76.2 %" in row
     assert "intervals: 95 %" in text
-    assert "40 events" in text
+    assert "<dt>Events</dt><dd>40</dd>" in text
     assert "What was run" not in text  # it ran as designed
 
 

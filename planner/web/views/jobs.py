@@ -173,8 +173,8 @@ def _facts(view: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and figure of what is known about a run."""
     known = (
         (_("Simulated"), view["simulated_s"] or None, "s"),
-        (_("Events"), view["events"] or None, "events"),
-        (_("Speed"), view["events_per_s"], "events/s"),
+        (_("Events"), view["events"] or None, ""),
+        (_("Events a second"), view["events_per_s"], ""),
         (_("Elapsed"), view["elapsed_s"], "s"),
         (_("Left"), view["eta_s"], "s"),
     )
