@@ -46,7 +46,12 @@ def limits() -> dict[str, dict[str, Any]]:
 def estimate_limits() -> dict[str, dict[str, Any]]:
     """Median CPU time of an estimate over the API."""
     token = estimates.prepare()
-    asked = {"llm_serving": ("peak_rps", 500.0), "engine_instance": ("concurrency", 8.0)}
+    asked = {
+        "llm_serving": ("peak_rps", 500.0),
+        "engine_instance": ("concurrency", 8.0),
+        "kv_pool": ("gap_s", 200.0),
+        "gateway": ("gap_s", 15.0),
+    }
     return {
         f"estimate API p50, {kind}": row(
             value=estimates.p50_s(token, kind=kind, field=field, first=first), unit="s", must=0.015, aim=0.008
