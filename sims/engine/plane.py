@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -28,7 +29,7 @@ class HasTotals(Protocol):
 StateT = TypeVar("StateT", bound=HasTotals)
 
 
-class StatePlane(Generic[StateT]):
+class StatePlane(ABC, Generic[StateT]):
     """A state with its loop; see `sims.engine.run.Plane`. ``state`` is replaced when one of its pools grows."""
 
     def __init__(self, state: StateT, *, chunks: Iterator[Chunk], horizon_s: float) -> None:
@@ -36,13 +37,13 @@ class StatePlane(Generic[StateT]):
         self._chunks = chunks
         self._horizon_s = horizon_s
 
+    @abstractmethod
     def _loop(self, until_s: float, most_events: int) -> int:
         """The data plane's own loop."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _grow(self, code: int) -> None:
         """Give the loop the records it wants; raises `MemoryBudgetError` when there are no more to be had."""
-        raise NotImplementedError
 
     def advance(self, until_s: float, most_events: int) -> int:
         """Handle events up to ``until_s``, ``most_events`` of them however often something must be fetched."""

@@ -56,7 +56,6 @@ CALL = np.dtype(
         ("version", "i8"),
         ("instance", "i8"),
         ("attempts", "i8"),
-        ("trial", "i8"),
     ]
 )
 INSTANCE = np.dtype(
@@ -96,7 +95,6 @@ CALL_TOTALS = np.dtype(
         ("free_entry", "i8"),
         ("entries", "i8"),
         ("first_dirty", "i8"),
-        ("first_waking", "i8"),
         ("waking", "i8"),
         ("refused", "i8"),
         ("timed_out", "i8"),
@@ -144,7 +142,6 @@ CALL_BATCH = np.dtype(
         ("asked_tokens", "i8"),
         ("held_tokens", "i8"),
         ("captured_tokens", "i8"),
-        ("delivered_tokens", "i8"),
     ]
 )
 """``asked``, ``held``, ``captured`` and ``delivered`` are of the requests that are looked at closely."""
