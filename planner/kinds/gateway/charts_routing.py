@@ -141,7 +141,7 @@ def stale_views(spec: GatewaySpec, result: Result) -> Chart | None:
 
 
 def _mark_of_views(series: Series, rule: str, *, spec: GatewaySpec, result: Result) -> tuple[Mark, ...]:
-    here = result.provenance.get("view_interval")
+    here = numbers(result.series["view_age"], "interval")[0]
     rows = list(zip(numbers(series, "interval"), numbers(series, rule), strict=True))
     found = [(x, y) for x, y in rows if x is not None and y is not None and x == here]
     return (

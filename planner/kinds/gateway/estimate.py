@@ -10,7 +10,6 @@ from planner.kinds.gateway.findings import findings
 from planner.kinds.gateway.plan import Plan, plan
 from planner.kinds.gateway.policies import Outcome
 from planner.kinds.gateway.series import all_series
-from planner.kinds.gateway.series_routing import view_interval
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.words import counted, percent
 
@@ -23,6 +22,14 @@ FACTS = (
     "index_bytes",
     "requests_lost_before_ejection",
 )
+
+SOURCES = {
+    "cost_of_proxying": "HAProxy and NGINX sizing guides; load tests of agentgateway, dynamo and llm-d-router; estimates"
+    " where the input says so",
+    "defaults_of_ejection": "Envoy, outlier detection and circuit breakers",
+    "age_of_views": "own simulation of 200 instances at a load of 90 % with eight gateways, after Mitzenmacher 2000",
+}
+"""Where the figures come from that a design takes without being told."""
 
 
 def estimate(spec: GatewaySpec, catalog: Catalog) -> Result:
@@ -47,7 +54,7 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
             "catalog_digest": catalog.digest,
             "catalog_as_of": catalog.as_of,
             "spec_version": spec.version,
-            "view_interval": view_interval(made),
+            **SOURCES,
         },
     )
 

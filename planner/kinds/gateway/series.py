@@ -11,7 +11,7 @@ from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.replicas import MOST_REPLICAS, sizing
 from planner.kinds.gateway.series_change import canary_by_weight, goodput_by_load
 from planner.kinds.gateway.series_failure import after_loss, lost_over_time
-from planner.kinds.gateway.series_routing import policies, skew, stale_views
+from planner.kinds.gateway.series_routing import policies, skew, stale_views, view_age
 from planner.kinds.gateway.table import table
 
 GROWTH_POINTS = 40
@@ -30,6 +30,7 @@ def all_series(plan: Plan) -> dict[str, Series]:
         policies(plan),
         skew(plan),
         stale_views(plan),
+        view_age(plan),
         _resources(plan),
         _cores(plan),
         _saturation(plan),

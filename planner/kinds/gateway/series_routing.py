@@ -63,16 +63,25 @@ def skew(plan: Plan) -> Series:
     return table("load_skew", "Load of the instances over the mean", *columns)
 
 
-def view_interval(plan: Plan) -> float:
+def _view_interval(plan: Plan) -> float:
     """Time between two reports in prefill times, within the table."""
     service_s = max(plan.policies.chosen.service.mean_s or 1.0, 1e-9)
     return float(min(max(plan.spec.view_interval_s / service_s, LEAST_INTERVAL), herd.HERD_INTERVALS[-1]))
 
 
+def view_age(plan: Plan) -> Series:
+    """Where this design stands in `stale_views`."""
+    return table(
+        "view_age",
+        "Time between two reports of this design",
+        ("interval", "time between two reports", "prefill times", [_view_interval(plan)]),
+    )
+
+
 def stale_views(plan: Plan) -> Series:
     """Time in the system at a load of 90 % by the age of the views, from the simulated table."""
     points = np.geomspace(LEAST_INTERVAL, herd.HERD_INTERVALS[-1], VIEW_POINTS)
-    intervals = sorted({*(float(point) for point in points), view_interval(plan)})
+    intervals = sorted({*(float(point) for point in points), _view_interval(plan)})
     return table(
         "stale_views",
         "Time in the system at a load of 90 % by the age of the views",
