@@ -24,8 +24,8 @@ FACTS = (
 )
 
 SOURCES = {
-    "cost_of_proxying": "HAProxy and NGINX sizing guides; load tests of agentgateway, dynamo and llm-d-router; estimates"
-    " where the input says so",
+    "cost_of_proxying": "HAProxy and NGINX sizing guides; load tests of agentgateway, dynamo and llm-d-router; "
+    "estimates where the input says so",
     "defaults_of_ejection": "Envoy, outlier detection and circuit breakers",
     "age_of_views": "own simulation of 200 instances at a load of 90 % with eight gateways, after Mitzenmacher 2000",
 }
