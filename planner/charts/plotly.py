@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.charts import plotly_heat
+from planner.charts import plotly_gantt, plotly_heat
 from planner.charts.ledger import ledger_of
 from planner.charts.plane import ON_A_PLANE, Curve, Plane, plane_of
 from planner.charts.plotly_bars import figure_of
@@ -19,6 +19,7 @@ from planner.core.quantities import show
 
 _MOST_POINTS = 2000
 _HEIGHT = 300
+_ROWS = {"heat": plotly_heat.figure_of, "gantt": plotly_gantt.figure_of}
 
 
 def adds_to(chart: Chart) -> bool:
@@ -35,7 +36,8 @@ def figure(chart: Chart, *, plane: Plane | None = None) -> dict[str, Any]:
     """
     if chart.form in ON_A_PLANE:
         return _of_plane(chart, plane or plane_of(chart))
-    return plotly_heat.figure_of(chart) if chart.form == "heat" else figure_of(ledger_of(chart))
+    made = _ROWS.get(chart.form)
+    return made(chart) if made else figure_of(ledger_of(chart))
 
 
 def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Nothing here writes a ``style`` attribute, a script or an id, and every text is 
 
 from __future__ import annotations
 
-from planner.charts.drawing import bars, cards, flow, heat, lines, strip
+from planner.charts.drawing import bars, cards, flow, gantt, heat, lines, strip
 from planner.charts.drawing.canvas import Canvas
 from planner.charts.plane import ON_A_PLANE, Plane
 from planner.core.chart import Chart
@@ -16,6 +16,8 @@ WIDE = 470
 NARROW = 336
 MINI = 380
 _NARROW_BELOW = 400
+_ROWS = {"heat": heat.draw, "gantt": gantt.draw}
+"""Forms of rows that are not bars of a length."""
 
 
 def draw(chart: Chart, *, width: float = WIDE, plane: Plane | None = None) -> str:
@@ -26,7 +28,7 @@ def draw(chart: Chart, *, width: float = WIDE, plane: Plane | None = None) -> st
     if chart.form in ON_A_PLANE:
         canvas = lines.draw(chart, width=width, plane=plane)
     else:
-        canvas = heat.draw(chart, width=width) if chart.form == "heat" else bars.draw(chart, width=width)
+        canvas = _ROWS.get(chart.form, bars.draw)(chart, width=width)
     return canvas.svg(label=chart.summary or chart.title, kind="narrow" if width < _NARROW_BELOW else "wide")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from planner.charts.ledger import by_length
 from planner.charts.scale import in_unit, unit_of
+from planner.charts.schedule import Schedule, schedule_of
 from planner.core.chart import Chart, Trace, Value
 from planner.core.quantities import NOTHING, full, show_parts
 
@@ -75,11 +76,25 @@ def columns(chart: Chart) -> list[Column]:
     if chart.form == "stacked" and len(set(categories)) == 1:
         parts = tuple(trace.name for trace in chart.traces)
         return [Column("part", "", parts), _column(chart, y_unit, [trace.y[0] for trace in chart.traces])]
+    if chart.form == "gantt":
+        return _stretches(schedule_of(chart))
     apart = chart.form == "bars" and len(chart.traces) > 1 and len(set(categories)) == len(categories)
     if apart and not any(trace.low for trace in chart.traces):
         lengths = [value for trace in chart.traces for value in trace.y]
         return [Column(chart.x.label, "", tuple(categories)), _column(chart, y_unit, lengths)]
     return _joined(chart, y_unit)
+
+
+def _stretches(schedule: Schedule) -> list[Column]:
+    """Who does what, from when to when: a row a stretch, who by who in the order of time."""
+    found = [(span.row, span.start, span.end, each.name) for each in schedule.activities for span in each.spans]
+    found.sort()
+    return [
+        Column("who", "", tuple(schedule.rows[row] for row, *_ in found)),
+        Column("what", "", tuple(name for *_, name in found)),
+        Column("from", schedule.unit, tuple(start for _, start, _, _ in found)),
+        Column("to", schedule.unit, tuple(end for _, _, end, _ in found)),
+    ]
 
 
 def _joined(chart: Chart, y_unit: str) -> list[Column]:

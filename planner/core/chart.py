@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf", "heat"]
+Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf", "heat", "gantt"]
 Value = float | str | None
 
 
@@ -39,6 +39,9 @@ class Trace:
 
     In a ``heat`` map each trace is a row, ``x`` are its columns and ``y`` the figures that colour its cells; the y axis
     says what they are.
+
+    In a ``gantt`` chart each trace is an activity: ``x`` names who does it (the row of each stretch), ``low`` and
+    ``high`` say from when to when on the x axis, and ``y`` is all None.
 
     ``labels`` name the points, one each, for who points at them. A ``guide`` is a straight line, with its band, to
     read the points by: it is no data, so neither legend nor table holds it.

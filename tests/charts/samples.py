@@ -205,7 +205,23 @@ HEAT = Chart(
     summary="Prefix-aware routing loads the hottest instance three times as much as the mean; random 1.1 times.",
 )
 
-EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD, HEAT)
+GANTT = Chart(
+    name="turns",
+    title="Who works when?",
+    subtitle="Two instances and a trainer over one step.",
+    form="gantt",
+    x=Axis("simulated time", "s", "s"),
+    y=Axis("role"),
+    traces=(
+        Trace("generate", ["instance 1", "instance 2"], [None, None], [0.0, 0.0], [290.0, 180.0]),
+        Trace("idle", ["instance 2", "trainer"], [None, None], [180.0, 0.0], [290.0, 290.0], order=-1, idle=True),
+        Trace("train", ["trainer"], [None], [290.0], [590.0], order=1),
+    ),
+    limits=(Limit(290.0, "last answer", axis="x"),),
+    summary="The second instance waits for 110 s and the trainer for 290 s of 590 s.",
+)
+
+EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD, HEAT, GANTT)
 
 DIAGRAM = Diagram(
     title="DeepSeek-V3 at 500 req/s",

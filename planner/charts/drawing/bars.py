@@ -231,7 +231,7 @@ def _stacks(ledger: Ledger, *, width: float) -> Canvas:
     top = _LEGEND_ROW * len(legend) + (22.0 if ledger.limits else 6.0)
     pitch = 34.0
     canvas = Canvas(width, top + pitch * len(ledger.categories) + 4)
-    _square_legend(canvas, ledger, legend)
+    square_legend(canvas, [(trace.name, trace.order, trace.idle) for trace in ledger.traces], legend)
     gutter = _gutter(ledger.categories, width)
     totals = [ledger.total(index) for index in range(len(ledger.categories))]
     room = max((text_width(total, bold=True) for total in totals), default=0.0) + 8
@@ -248,12 +248,13 @@ def _stacks(ledger: Ledger, *, width: float) -> Canvas:
     return canvas
 
 
-def _square_legend(canvas: Canvas, ledger: Ledger, rows: Sequence[int]) -> None:
-    traces = iter(ledger.traces)
+def square_legend(canvas: Canvas, entries: Sequence[tuple[str, int, bool]], rows: Sequence[int]) -> None:
+    """Squares with their names: (name, order, whether a tint), ``rows`` says how many stand in each line."""
+    left = iter(entries)
     for row, count in enumerate(rows):
         x = 0.0
         for _ in range(count):
-            trace = next(traces)
-            canvas.rect(x, 2 + row * _LEGEND_ROW, 12, 12, f"{'hl' if trace.idle else 'fl'} {hue(trace.order)}")
-            canvas.text(x + 18, 12 + row * _LEGEND_ROW, trace.name, kind="i")
-            x += text_width(trace.name) + 36
+            name, order, idle = next(left)
+            canvas.rect(x, 2 + row * _LEGEND_ROW, 12, 12, f"{'hl' if idle else 'fl'} {hue(order)}")
+            canvas.text(x + 18, 12 + row * _LEGEND_ROW, name, kind="i")
+            x += text_width(name) + 36

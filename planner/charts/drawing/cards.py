@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.charts.drawing import heat
+from planner.charts.drawing import gantt, heat
 from planner.charts.drawing.canvas import Canvas, Point, hue, number, points
 from planner.charts.drawing.lines import thinned
 from planner.charts.drawing.type import shorten
@@ -24,6 +24,8 @@ def draw(chart: Chart, *, width: float) -> Canvas:
         return _bars(ledger_of(chart), width=width)
     if chart.form == "heat":
         return heat.draw(chart, width=width)
+    if chart.form == "gantt":
+        return gantt.draw(chart, width=width)
     return _line(plane_of(chart), width=width)
 
 
