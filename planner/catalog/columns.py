@@ -22,6 +22,8 @@ def pack(trace: Trace) -> bytes:
         columns["block_ids"] = trace.blocks.ids.astype(np.int32)
         columns["block_offsets"] = trace.blocks.offsets
         columns["block_tokens"] = np.int64(trace.blocks.tokens)
+    if trace.adapters is not None:
+        columns["adapters"] = trace.adapters.astype(np.int32)
     stored = io.BytesIO()
     np.savez_compressed(stored, **columns)
     return stored.getvalue()
@@ -36,6 +38,7 @@ def unpack(stored: bytes, *, name: str, source: str) -> Workload:
         **{key: columns[key] for key in _NEEDED},
         cached_tokens=columns.get("cached_tokens"),
         blocks=_blocks(columns),
+        adapters=columns["adapters"].astype(np.int64) if "adapters" in columns else None,
         source=source,
     )
 
@@ -47,6 +50,7 @@ def workload_of(trace: Trace, *, name: str, source: str) -> Workload:
         **{key: getattr(trace, key) for key in _NEEDED},
         cached_tokens=trace.cached_tokens,
         blocks=trace.blocks,
+        adapters=trace.adapters,
         source=source,
     )
 

@@ -38,7 +38,8 @@ class Workload:
     """Requests of a trace: sorted arrivals [s, from 0], input and output lengths [tokens].
 
     ``cached_tokens`` is the prefix found in a cache without limit, per request, where the trace tells (else None: the
-    spec's hit rate applies), and ``blocks`` what the prompts share. All arrays have the same length. Compared by
+    spec's hit rate applies), and ``blocks`` what the prompts share. ``adapters`` names the adapter of each request by
+    number, counted from 0 as they first occur; -1 asks the base LLM without one. All arrays have the same length. Compared by
     identity, so that what follows from a trace can be kept beside it.
     """
 
@@ -48,6 +49,7 @@ class Workload:
     output_tokens: NDArray[np.int64]
     cached_tokens: NDArray[np.int64] | None = None
     blocks: Blocks | None = None
+    adapters: NDArray[np.int64] | None = None
     source: str = ""
 
     @property

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from planner.catalog.columns import pack, unpack
 from planner.catalog.facts import trace_facts
 from planner.catalog.importers import ImportProblem
 from planner.catalog.importers.traces import read_trace
@@ -110,6 +111,27 @@ def test_hits_are_counted_in_the_order_of_arrival_not_of_the_file():
     assert read(jsonl(second, first)).cached_tokens.tolist() == [0, 512]
 
 
+def test_adapters_are_numbered_as_they_arrive_and_an_empty_cell_is_the_base():
+    trace = read("arrival_s,input_tokens,output_tokens,lora_name\n3,1,1,law\n1,1,1,tax\n2,1,1,\n4,1,1, tax\n")
+    assert trace.adapters.tolist() == [0, -1, 1, 0]
+    assert trace.notices["adapters"] == 2
+    again = unpack(pack(trace), name="ours", source="a test")
+    assert again.adapters.tolist() == [0, -1, 1, 0]
+
+
+def test_a_trace_without_adapters_has_none():
+    assert read(PLAIN).adapters is None
+    assert unpack(pack(read(PLAIN)), name="ours", source="a test").adapters is None
+
+
+def test_adapters_may_be_numbers_and_names_of_json():
+    lines = [
+        {"timestamp": at, "input_length": 5, "output_length": 5, "adapter": name}
+        for at, name in enumerate((7, "7", None))
+    ]
+    assert read(jsonl(*lines)).adapters.tolist() == [0, 0, -1]
+
+
 def test_arrivals_are_sorted_from_zero_and_the_late_ones_counted():
     trace = read("arrival_s,input_tokens,output_tokens\n20,1,1\n10,2,2\n30,3,3\n5,4,4\n")
     assert trace.arrival_s.tolist() == [0, 5, 15, 25]
@@ -180,6 +202,7 @@ def test_prompt_text_is_never_kept():
         (jsonl({"timestamp": 10**400, "input_length": 5, "output_length": 5}), 1, "timestamp"),
         ('{"timestamp": 0, "input_length": 5, "output_length": NaN}', 1, "line"),
         (jsonl({"timestamp": 0, "input_length": 5, "output_length": 5, "hash_ids": [[1]]}), 1, "hash_ids"),
+        (jsonl({"timestamp": 0, "input_length": 5, "output_length": 5, "adapter": [1]}), 1, "adapter"),
         ("[" * 100_000, 1, "line"),
         ('{"a":' + "[" * 100_000, 1, "line"),
         (b"arrival_s,input_tokens,output_tokens\n0,1,\xff\n", 2, "file"),

@@ -55,6 +55,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "hash_ids": ("hash_ids",),
     "cached_tokens": ("cached_tokens",),
+    "adapter": ("adapter", "adapter_id", "adapter_name", "lora", "lora_id", "lora_name", "lora_adapter"),
 }
 """What a column may be called: Azure, Mooncake, BurstGPT, Vidur and plain names. Compared without case and marks."""
 

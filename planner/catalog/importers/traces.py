@@ -35,6 +35,7 @@ class Trace:
     cached_tokens: NDArray[np.int64] | None
     notices: dict[str, Any]
     blocks: Blocks | None = None
+    adapters: NDArray[np.int64] | None = None
 
 
 @dataclass(slots=True)
@@ -47,6 +48,7 @@ class _Rows:
     outputs: list[int]
     cached: list[int]
     hashes: list[Sequence[Any]]
+    adapters: list[str]
     zero_input: int = 0
     zero_output: int = 0
 
@@ -59,7 +61,7 @@ def read_trace(data: bytes, *, max_bytes: int, max_unpacked_bytes: int, max_rows
     A request without input or without output (BurstGPT's failures) is left out and counted.
     """
     columns, records = rows_of(text_of(data, max_bytes=max_bytes, max_unpacked_bytes=max_unpacked_bytes))
-    rows = _Rows([], [], [], [], [], [])
+    rows = _Rows([], [], [], [], [], [], [])
     count = 0
     for line, values in records:
         count += 1
@@ -72,7 +74,7 @@ def read_trace(data: bytes, *, max_bytes: int, max_unpacked_bytes: int, max_rows
 
 
 def _take(rows: _Rows, line: int, values: list[Any], columns: Columns) -> None:
-    arrival, inputs, outputs, hashes, cached = values
+    arrival, inputs, outputs, hashes, cached, adapter = values
     arrival_s = _seconds(arrival, line, columns)
     input_tokens = _tokens(inputs, line, columns.called("input_tokens"))
     output_tokens = _tokens(outputs, line, columns.called("output_tokens"))
@@ -92,6 +94,8 @@ def _take(rows: _Rows, line: int, values: list[Any], columns: Columns) -> None:
     rows.cached.append(cached_tokens)
     if "hash_ids" in columns.names:
         rows.hashes.append(hashes)
+    if "adapter" in columns.names:
+        rows.adapters.append(_adapter(adapter, line, columns.called("adapter")))
 
 
 def _seconds(value: Any, line: int, columns: Columns) -> float:
@@ -142,6 +146,21 @@ def _hashes(value: Any, line: int) -> Sequence[Any]:
     return value
 
 
+def _adapter(value: Any, line: int, field: str) -> str:
+    """What tells an adapter from others; an empty cell is the base LLM."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a name or a number of an adapter")
+    return str(value).strip()
+
+
+def _numbers(names: Sequence[str]) -> NDArray[np.int64]:
+    """Adapters by number as they first occur, -1 for none: which are equal is kept, the names are not."""
+    known: dict[str, int] = {}
+    return np.asarray([known.setdefault(name, len(known)) if name else -1 for name in names], dtype=np.int64)
+
+
 def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
     arrivals = np.asarray(rows.arrivals, dtype=np.float64)
     late = int(np.count_nonzero(arrivals < np.maximum.accumulate(arrivals)))
@@ -162,6 +181,9 @@ def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
         notices |= {"block_tokens": blocks.tokens, "block_lookups": len(blocks.ids), "distinct_blocks": blocks.distinct}
     elif "cached_tokens" in columns.names:
         cached = np.asarray(rows.cached, dtype=np.int64)[order]
+    adapters = _numbers([rows.adapters[index] for index in order]) if rows.adapters else None
+    if adapters is not None:
+        notices["adapters"] = int(adapters.max()) + 1
     arrivals = arrivals[order]
     return Trace(
         arrival_s=arrivals - arrivals[0],
@@ -170,4 +192,5 @@ def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
         cached_tokens=cached,
         notices=notices,
         blocks=blocks,
+        adapters=adapters,
     )

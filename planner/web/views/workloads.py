@@ -38,6 +38,7 @@ FACTS = (
     ("prefix_hit_rate", "ratio"),
     ("input_sigma", ""),
     ("output_sigma", ""),
+    ("adapters", "adapters"),
 )
 
 
@@ -164,7 +165,7 @@ def _line(row: Workload) -> list[str]:
 def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Label, figure and figure in full of what is known."""
     labels = {number.name: number.label for number in forms.profile_numbers({})}
-    labels |= {"requests": _("Requests"), "duration_s": _("Length")}
+    labels |= {"requests": _("Requests"), "duration_s": _("Length"), "adapters": _("Adapters")}
     labels["peak_rps"] = _("Busiest minute") if "arrivals" in facts else labels["peak_rps"]
     return [
         (labels[name], quantities.show(facts[name], unit), quantities.full(facts[name]))
@@ -227,6 +228,11 @@ def _trace_page(request: TeamRequest, *, problem: ImportProblem | None = None) -
                 _("what a prefix cache would have found is counted; which are equal is kept, the hashes are not"),
             ),
             (_("cached tokens, optional"), NAMES["cached_tokens"], _("in place of hashes")),
+            (
+                _("adapter, optional"),
+                NAMES["adapter"],
+                _("empty asks the base LLM; which are equal is kept, the names are not"),
+            ),
         ],
         "most_mib": settings.UPLOAD_MAX_BYTES // 2**20,
         "most_rows": f"{settings.UPLOAD_MAX_ROWS:,}",
