@@ -66,12 +66,14 @@ class ObservedLengths:
     def limited_mean(self, tokens: ArrayLike) -> Numbers:
         """Mean of what an answer has written after so many steps, E[min(L, x)] [tokens]."""
         limit = np.minimum(np.asarray(tokens, dtype=np.float64), self.tokens[-1])
-        return self._before(self.sums, limit, side="right") + limit * (1 - self.within(limit))
+        found: Numbers = self._before(self.sums, limit, side="right") + limit * (1 - self.within(limit))
+        return found
 
     def limited_second(self, tokens: ArrayLike) -> Numbers:
         """E[min(L, x)^2] [tokens^2]."""
         limit = np.minimum(np.asarray(tokens, dtype=np.float64), self.tokens[-1])
-        return self._before(self.squares, limit, side="right") + limit**2 * (1 - self.within(limit))
+        found: Numbers = self._before(self.squares, limit, side="right") + limit**2 * (1 - self.within(limit))
+        return found
 
     def shortest_mean(self, share: float) -> float:
         """Mean length of the shortest answers, this share of all [tokens]."""
