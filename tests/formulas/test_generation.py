@@ -94,7 +94,8 @@ def test_steps_beyond_the_slots_agree_with_draws(answers: int, slots: int, varia
 @pytest.mark.parametrize("law", [law_with(), law_with(cap=None), law_with(cap=16_000.0), law_with(variation=0.5)])
 @pytest.mark.parametrize("instances", [1, 16, 64])
 def test_the_slowest_instance_agrees_with_draws(law: AnswerLengths, answers: int, instances: int) -> None:
-    lengths = drawn(law, (200 * max(1, 16 // instances), instances, answers))
+    draws = 1_000_000 if math.isfinite(law.cap_tokens) else 6_000_000
+    lengths = drawn(law, (draws // (instances * answers), instances, answers))
     times = LINE.fixed_s * lengths.max(axis=2) + LINE.sequence_s * lengths.sum(axis=2)
     found = slowest_generation_s(LINE, law=law, answers=answers, instances=instances)
     assert found == pytest.approx(times.max(axis=1).mean(), rel=0.015 if math.isfinite(law.cap_tokens) else 0.03)
