@@ -164,16 +164,16 @@ def slot_waits(
     Notes
     -----
     The wait W that an adapter finds moves at random about the balance: activations push it up, releases down, so its
-    density is proportional to exp(int_0^W (a(w) - G) / (f tau(w)) dw). Noise f = (1 + c^2) / 2: activations are Poisson,
-    releases vary as holds do, c^2 = cv^2 / tau^3 in units of S (the power is fitted to simulated slots; longer holds
-    are those of many requests and vary less). Below G adapters in use are normal about A0 with the deviation of
+    density is proportional to exp(int_0^W (a(w) - G) / (f tau(w)) dw). Noise f = (1 + c^2) / 2: activations are
+    Poisson, releases vary as holds do, c^2 = cv^2 / tau^3 in units of S (the power is fitted to simulated slots; longer
+    holds are those of many requests and vary less). Below G adapters in use are normal about A0 with the deviation of
     `distinct_in_load`; both meet at G. Of the requests of an adapter the first of a cycle waits W, the lambda W that
     come while it waits are spread over it: P(wait > t) = u P(W > t) + v E[(W - t)+], u = sum p_i / (lambda_i cycle_i),
     v = sum p_i / cycle_i.
 
-    Against simulated slots (100 to 5,000 adapters, A0/G from 0.87 to 2): means within 8 %, 99th percentiles within 10 %,
-    15 % for equal popularity at A0 = G. Assumes Poisson requests, lengths that do not depend on the adapter, first come first
-    served, and no limit on the batch but the slots.
+    Against simulated slots (100 to 5,000 adapters, A0/G from 0.87 to 2): means within 8 %, 99th percentiles within
+    10 %, 15 % for equal popularity at A0 = G. Assumes Poisson requests, lengths that do not depend on the adapter,
+    first come first served, and no limit on the batch but the slots.
 
     References
     ----------

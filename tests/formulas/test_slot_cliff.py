@@ -77,7 +77,7 @@ def test_a_thousand_adapters(
     assert found.different.mean / count == pytest.approx(ratio, abs=0.006)
     assert drain.mean_s == pytest.approx(model, rel=0.011 if model > 0.1 else 0.03)
     # the table's means come from runs of an error of one to four per cent
-    close = 0.025 if model > 1 else 0.06 if model > 0.1 else 0.15
+    close = 0.03 if model > 1 else 0.06 if model > 0.1 else 0.15
     assert found.mean_s == pytest.approx(exponential, rel=close)
     assert other.mean_s == pytest.approx(lognormal, rel=close)
 
@@ -94,11 +94,11 @@ def test_quantiles_of_the_published_row() -> None:
 
 @pytest.mark.parametrize(
     ("adapters", "exponent", "count", "running", "cv", "mean", "late"),
-    # allowed errors of mean and 99th percentile; a run has a standard error of 2 to 3 %
+    # allowed errors of mean and 99th percentile; a run has a standard error of 2 to 3 %, 7 % at A0 = G
     [
         (1000, 0.9, 36, 64.0, None, 0.07, 0.08),
         (1000, 0.9, 44, 64.0, 0.5, 0.07, 0.10),
-        (1000, 0.9, 48, 64.0, None, 0.12, 0.10),
+        (1000, 0.9, 48, 64.0, None, 0.16, 0.12),
         (1000, 0.9, 40, 64.0, 0.0, 0.07, 0.10),
         (1000, 1.2, 30, 64.0, None, 0.10, 0.10),
         (100, 0.9, 8, 12.0, 1.0, 0.10, 0.10),
