@@ -94,7 +94,7 @@ def test_quantiles_of_the_published_row() -> None:
 
 @pytest.mark.parametrize(
     ("adapters", "exponent", "count", "running", "cv", "mean", "late"),
-    # allowed errors of mean and 99th percentile; a run has a standard error of 2 to 3 %, 7 % at A0 = G
+    # allowed errors of mean and 99th percentile; a run has a standard error of 2 %, 5 % at A0 = G
     [
         (1000, 0.9, 36, 64.0, None, 0.07, 0.08),
         (1000, 0.9, 44, 64.0, 0.5, 0.07, 0.10),
@@ -111,7 +111,7 @@ def test_simulated_slots(
     law = Exponential() if cv is None else law_of(cv)
     found = slot_waits(zipf(adapters, exponent=exponent), running=running, slots=count, law=law)
     shares = zipf_shares(adapters, exponent=exponent)
-    seen = slots.waits(shares, running=running, slots=count, until=320_000 / running, cv=cv)
+    seen = slots.waits(shares, running=running, slots=count, until=640_000 / running, cv=cv)
     assert found
     assert found.mean_s == pytest.approx(float(seen.mean()), rel=mean)
     assert found.p99_s == pytest.approx(float(np.quantile(seen, 0.99)), rel=late)
