@@ -19,6 +19,7 @@ from planner.formulas.observed_lengths import ObservedLengths
 class AnswerLengths(Protocol):
     """What the formulas ask of a law of lengths; `CappedLognormal` and `ObservedLengths` answer it."""
 
+    def __hash__(self) -> int: ...
     @property
     def cap_tokens(self) -> float: ...
     @property
