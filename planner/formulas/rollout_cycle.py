@@ -93,7 +93,7 @@ class Rollout:
 
     def ages(self, tokens: float) -> NDArray[np.float64]:
         """Where the answers of each version are at the start of a cycle in which X tokens are gained [tokens]."""
-        return np.arange(math.ceil(1.2 * _table(self.law).longest / tokens) + 1) * tokens
+        return np.arange(0.0, math.ceil(1.2 * _table(self.law).longest / tokens) + 1) * tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +164,7 @@ def cycle(rollout: Rollout) -> Cycle:
     before the end, where the unfinished groups are the eta N / g that may be: sum_k (1 - F(x_s + k X)^g) = eta (half a
     group more, since the last one needed ends between two counts). If fewer are unfinished as soon as a version is
     new, the trainer never waits: T = T_train + pause. eta = 0 is synchronous. Against runs event by event T is within
-    -4 ... +2.5 % in 35 of 36 cases (bounds 0 to 8), and 10 % short for alike lengths with a bound of one, where steps
+    -5 ... +2.5 % in 35 of 36 cases (bounds 0 to 8), and 10 % short for alike lengths with a bound of one, where steps
     are not steady. With a trainer that does not work (T_train = 0) it is partial rollout: generation stops when enough
     groups have ended, and eta training steps of groups go on in the next. Slots without limit: see `asynchronous`.
 
