@@ -44,7 +44,7 @@ def run(asked: Rollout, *, slots: int = 10**6, **options: bool) -> dict[str, flo
     system = rollout_runs.Rollout(
         asked.step, asked.law, fleet, slots, GROUPS, asked.train_s, asked.bound, asked.pause_s, **options
     )
-    return system.run(versions=12, warm=8)
+    return system.run(versions=14, warm=8 + round(asked.bound))
 
 
 @pytest.mark.parametrize(
