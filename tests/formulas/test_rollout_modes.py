@@ -76,7 +76,7 @@ def test_the_cycle_agrees_with_runs(asked: Rollout) -> None:
     assert found.step_s == pytest.approx(ran["step_s"], rel=0.06)
     shares = ages(asked, cycle=found)
     assert shares.sum() == pytest.approx(1.0)
-    assert mean_age(shares) == pytest.approx(ran["age"], abs=0.08)
+    assert mean_age(shares) == pytest.approx(ran["age"], abs=0.15)
     assert mean_age(shares) == pytest.approx(asked.bound, abs=0.03), "starts and consumption advance alike"
     if asked.bound >= 2 and asked.law.share_at_cap < 0.04:
         assert share_older(shares, bound=asked.bound) == pytest.approx(ran["older"], abs=0.06)
