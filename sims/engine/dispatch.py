@@ -11,11 +11,12 @@ from pathlib import Path
 LINE = 120
 PARTS = Path(__file__).resolve().parents[1] / "parts"
 FOLDERS = {
+    "adapter_routing": "state, ask",
     "balancing": "state, ask",
     "eviction": "store, first, count, over, now_s",
     "routing": "stations, turn",
 }
-INNER = {"balancing"}
+INNER = {"adapter_routing", "balancing"}
 """Folders whose policies only loops call, never Python."""
 
 
