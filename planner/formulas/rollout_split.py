@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
@@ -38,7 +39,7 @@ class Training:
 
     def at(self, gpus: float) -> float:
         """Time on other GPUs [s]."""
-        return self.seconds * (gpus / self.gpus) ** -self.exponent
+        return self.seconds * math.pow(gpus / self.gpus, -self.exponent)
 
 
 def generation_gpu_s(
