@@ -14,9 +14,10 @@ FOLDERS = {
     "adapter_routing": "state, ask",
     "balancing": "state, ask",
     "eviction": "store, first, count, over, now_s",
+    "placing": "state, group",
     "routing": "stations, turn",
 }
-INNER = {"adapter_routing", "balancing"}
+INNER = {"adapter_routing", "balancing", "placing"}
 """Folders whose policies only loops call, never Python."""
 
 

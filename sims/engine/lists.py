@@ -23,6 +23,16 @@ def push(queue, pool, slot):  # type: ignore[no-untyped-def]
 
 
 @handler
+def push_first(queue, pool, slot):  # type: ignore[no-untyped-def]
+    """Put ``slot`` before all others of a queue."""
+    pool[slot].next = queue.head
+    if queue.head == END:
+        queue.tail = slot
+    queue.head = slot
+    queue.queued += 1
+
+
+@handler
 def pop(queue, pool):  # type: ignore[no-untyped-def]
     """Take the first slot of a queue that is not empty."""
     slot = queue.head

@@ -25,6 +25,35 @@ def lognormal_tokens(
     return np.clip(np.rint(lengths), 1, most_tokens).astype(np.int64)
 
 
+def capped_mean_tokens(median_tokens: float, *, sigma: float, most_tokens: float) -> float:
+    """Mean of min(X, ``most_tokens``) of a log-normal X with this median and ``sigma`` > 0 [tokens].
+
+    Notes
+    -----
+    With d = ln(cap/median)/σ: mean·Φ(d − σ) + cap·(1 − Φ(d)), where mean = median·exp(σ²/2).
+    """
+    d = math.log(most_tokens / median_tokens) / sigma
+    mean = median_tokens * math.exp(sigma * sigma / 2)
+    return mean * math.erfc((sigma - d) / math.sqrt(2)) / 2 + most_tokens * math.erfc(d / math.sqrt(2)) / 2
+
+
+def median_for_mean(mean_tokens: float, *, sigma: float, most_tokens: float) -> float:
+    """The median of a log-normal that has ``mean_tokens`` once it is cut at ``most_tokens`` [tokens].
+
+    Bisection; where the mean is nearly the cap it can only come near it, and the median is at most 10⁹ caps.
+    """
+    if sigma <= 0:
+        return mean_tokens
+    low, high = math.log(mean_tokens) - sigma * sigma, math.log(most_tokens) + math.log(1e9)
+    for _ in range(200):
+        middle = (low + high) / 2
+        if capped_mean_tokens(math.exp(middle), sigma=sigma, most_tokens=most_tokens) < mean_tokens:
+            low = middle
+        else:
+            high = middle
+    return math.exp((low + high) / 2)
+
+
 def zipf_shares(count: int, *, exponent: float) -> NDArray[np.float64]:
     """Popularity of ``count`` items: the k-th is as popular as 1/k^``exponent``; shares that add up to 1."""
     weights = 1.0 / np.arange(1, count + 1) ** exponent

@@ -7,7 +7,8 @@ import pytest
 import sims.systems.gateway
 import sims.systems.kv_pool
 import sims.systems.llm_serving
-import sims.systems.multi_lora  # noqa: F401 - all register their kernels
+import sims.systems.multi_lora
+import sims.systems.rl_rollout  # noqa: F401 - all register their kernels
 from sims.engine import kernel
 
 

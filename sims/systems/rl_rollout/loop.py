@@ -1,0 +1,228 @@
+"""The data plane: answers are placed, decode, end, are scored and trained on; instances take new weights."""
+
+from __future__ import annotations
+
+from sims.engine.clock import NEVER, next_source, schedule
+from sims.engine.kernel import inner, loop
+from sims.engine.lists import END, has_slot, pop
+from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS
+from sims.parts.decaying_batch import (
+    FIRST_INSTANCE,
+    LOST_LINE,
+    admit,
+    bind,
+    commit,
+    compute_owed,
+    computed,
+    leave,
+    plan,
+    put_back,
+    rest,
+    shorten,
+    wake,
+)
+from sims.parts.groups import open_group
+from sims.parts.intake import begin_event
+from sims.parts.placing.dispatch import choose
+from sims.parts.rollouts import DECODE, IDLE, SYNC
+from sims.parts.scoring import POOL, hand_in, on_scored, release
+from sims.parts.versions import begin_swap, end_swap, may_swap
+from sims.systems.rl_rollout.rows import pass_time
+from sims.systems.rl_rollout.training import TRAINER, begin_run, look_for_batch, on_trainer, weights_arrive
+
+HOPELESS = 200
+"""Batches started for each that is trained on, beyond which a run is given up."""
+
+
+@inner
+def is_hopeless(state):  # type: ignore[no-untyped-def]
+    """Whether so much was started for one training step that nearly all of it must have been thrown away."""
+    totals, params = state.totals[0], state.params[0]
+    most = HOPELESS * (totals.version + params.bound + 2) * params.problems * params.answers
+    return totals.opened >= most
+
+
+@inner
+def next_answer(state):  # type: ignore[no-untyped-def]
+    """The answer to be placed next; −1 when the gate is closed, −2 when the stream must bring more."""
+    totals = state.totals[0]
+    if state.buffer[LOST_LINE].queued > 0:
+        return state.buffer[LOST_LINE].head
+    if totals.open_group == END:
+        if totals.net >= totals.quota or not has_slot(totals) or is_hopeless(state):
+            return END
+        if totals.next_arrival >= totals.arrivals:
+            return -2
+        open_group(state)
+    return totals.open_group * state.params[0].answers + totals.next_member
+
+
+@inner
+def was_placed(state):  # type: ignore[no-untyped-def]
+    """An answer has its instance."""
+    totals = state.totals[0]
+    if state.buffer[LOST_LINE].queued > 0:
+        pop(state.buffer[LOST_LINE], state.answers)
+        return
+    totals.waiting += 1
+    totals.next_member += 1
+    if totals.next_member == state.params[0].answers:
+        totals.open_group = END
+
+
+@inner
+def place_answers(state):  # type: ignore[no-untyped-def]
+    """Place answers while the gate is open and there is room; False when the stream must bring more first."""
+    for _ in range(len(state.answers) + len(state.groups)):
+        slot = next_answer(state)
+        if slot < 0:
+            return slot == END
+        answer = state.answers[slot]
+        state.totals[0].need = answer.prompt + answer.generated
+        i = choose(state.params[0].placing_code, state, answer.group)
+        if i < 0:
+            break
+        was_placed(state)
+        bind(state, slot, i)
+    return True
+
+
+@inner
+def end_answers(state, i, now_s):  # type: ignore[no-untyped-def]
+    """Let go the answers whose last token this step made."""
+    instance, totals = state.instances[i], state.totals[0]
+    for _ in range(state.params[0].slots):
+        if instance.running == 0 or state.due[i, 0] > instance.step:
+            break
+        slot = leave(state, i, 0)
+        instance.served += 1
+        totals.ended += 1
+        totals.capped += 1 if state.answers[slot].length >= state.params[0].longest else 0
+        totals.generated_s = now_s
+        totals.look_work = 1
+        hand_in(state, slot, now_s)
+
+
+@inner
+def on_instance(state, i, now_s):  # type: ignore[no-untyped-def]
+    """What an instance was at is over."""
+    instance = state.instances[i]
+    instance.busy = 0
+    schedule(state.times, state.tree, FIRST_INSTANCE + i, NEVER)
+    if instance.stage == DECODE:
+        commit(state, i, instance.planned)
+        end_answers(state, i, now_s)
+    elif instance.stage == SYNC:
+        end_swap(state, i)
+    else:
+        computed(state, i)
+    wake(state, i)
+
+
+@inner
+def look_at_instance(state, i, now_s):  # type: ignore[no-untyped-def]
+    """Something has changed for an instance: it goes on, or stops at the next step boundary to see to it."""
+    instance, totals = state.instances[i], state.totals[0]
+    instance.waking = 0
+    if instance.alive == 0 or totals.lent == 1:
+        return
+    if instance.busy == 0:
+        proceed(state, i, now_s)
+    elif instance.stage == DECODE:
+        joins = state.lines[i].queued > 0 and instance.running < state.params[0].slots
+        if may_swap(state, i) or (joins and not drains(state, i)):
+            shorten(state, i, now_s)
+
+
+@inner
+def drains(state, i):  # type: ignore[no-untyped-def]
+    """Whether an instance takes no more answers until it has new weights."""
+    return state.params[0].drains == 1 and state.instances[i].swapping == 1
+
+
+@inner
+def proceed(state, i, now_s):  # type: ignore[no-untyped-def]
+    """At a step boundary: take weights, start answers, compute what is missing, decode; or rest."""
+    if may_swap(state, i) and begin_swap(state, i, now_s):
+        return
+    if state.totals[0].halted == 1:
+        rest(state, i, IDLE, now_s)
+        return
+    if not drains(state, i):
+        admit(state, i)
+    put_back(state, i)
+    if compute_owed(state, i, now_s):
+        return
+    if state.instances[i].running > 0:
+        plan(state, i, now_s)
+    else:
+        rest(state, i, IDLE, now_s)
+
+
+@inner
+def batch_has_ended(state):  # type: ignore[no-untyped-def]
+    """Whether answers are held back for their batch, and it has ended."""
+    totals = state.totals[0]
+    return state.buffer[2].queued > 0 and totals.running + totals.waiting == 0 and totals.open_group == END
+
+
+@inner
+def is_unsettled(state):  # type: ignore[no-untyped-def]
+    """Whether the last event has left something to do."""
+    totals = state.totals[0]
+    return totals.look_batch + totals.look_work + totals.waking > 0 or batch_has_ended(state)
+
+
+@inner
+def settle(state, now_s):  # type: ignore[no-untyped-def]
+    """One thing that the last event has left to do; False when the stream must bring more first."""
+    totals = state.totals[0]
+    if totals.look_batch == 1:
+        totals.look_batch = 0
+        look_for_batch(state, now_s)
+    elif totals.look_work == 1:
+        if not place_answers(state):
+            return False
+        totals.look_work = 0
+    elif totals.waking > 0:
+        totals.waking -= 1
+        look_at_instance(state, state.instances[totals.waking].waker, now_s)
+    else:
+        release(state, now_s)
+    return True
+
+
+@inner
+def handle(state, source, now_s):  # type: ignore[no-untyped-def]
+    """One event."""
+    if source >= FIRST_INSTANCE:
+        on_instance(state, source - FIRST_INSTANCE, now_s)
+    elif source == POOL:
+        on_scored(state, now_s)
+    elif source == TRAINER:
+        on_trainer(state, now_s)
+    else:
+        weights_arrive(state, now_s)
+
+
+@loop
+def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
+    """Handle all events up to ``until_s``; returns why it stopped."""
+    totals = state.totals[0]
+    if totals.events == 0 and totals.quota == 0:
+        begin_run(state)
+    for _ in range(most_events):
+        if totals.done == 1:
+            return REACHED
+        if is_unsettled(state):
+            if not settle(state, totals.now_s):
+                return WANTS_ARRIVALS
+            continue
+        source = next_source(state.tree)
+        now_s = state.times[source]
+        if now_s > until_s or now_s == NEVER:
+            return REACHED
+        pass_time(state, now_s)
+        begin_event(totals, now_s)
+        handle(state, source, now_s)
+    return LIMIT
