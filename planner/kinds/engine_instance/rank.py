@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from planner.formulas import activations, memory, roofline, weights
+from planner.formulas import activations, adapter_shapes, adapters, memory, roofline, weights
 from planner.formulas.memory_terms import NOTHING, Rank, Spread
 from planner.kinds.engine_instance.plan import Plan
 
 _ADAPTER_RANK = 16
+_ADAPTED = frozenset((*adapter_shapes.LINEAR, "shared_experts", "experts"))
 _LEFT_WHEN_KNOWN = 0.2
 """Of the unexplained, what stays once a log names what was taken before loading or beside the allocator."""
 _PLAIN = ("fp32", "bf16", "fp16")
@@ -126,12 +127,15 @@ def _dispatch(plan: Plan) -> Spread:
 
 
 def _adapters(plan: Plan) -> float:
-    """LoRA slots on all linear layers, spread over the tensor-parallel ranks [bytes]."""
-    llm, layout = plan.llm, plan.layout
-    widths = 2 * (llm.hidden + llm.heads * llm.head_dim) + 2 * (llm.hidden + llm.kv_heads * llm.head_dim)
-    widths += llm.mlp_matrices * (llm.hidden + llm.intermediate)
-    slots = plan.spec.adapters * 2.0 * _ADAPTER_RANK * widths * llm.layers / layout.pipeline_parallel
-    return slots / layout.tensor_parallel
+    """LoRA slots on all linear layers, one factor of each cut over the tensor-parallel ranks [bytes]."""
+    layout = plan.layout
+    slot = adapters.rank_bytes(
+        adapter_shapes.adapted_matrices(plan.llm, targets=_ADAPTED),
+        rank=_ADAPTER_RANK,
+        tensor_parallel=layout.tensor_parallel,
+        expert_parallel=layout.expert_parallel,
+    )
+    return plan.spec.adapters * slot / layout.pipeline_parallel
 
 
 def _draft(plan: Plan) -> float:
