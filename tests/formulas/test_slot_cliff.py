@@ -192,6 +192,18 @@ def test_pinned_adapters_take_their_slots_along() -> None:
     assert with_pins.mean_s * (1 - share) == pytest.approx(plain.mean_s, rel=0.1)
 
 
+@pytest.mark.parametrize("law", [Exponential(), Constant(), Lognormal(0.06), Lognormal(1.0), Lognormal(3.0)])
+def test_waits_are_finite_or_for_ever_and_fall_with_slots(law: ResidenceLaw) -> None:
+    for adapters, exponent in itertools.product((2, 40, 1000), (0.0, 1.2, 2.5)):
+        popular = zipf(adapters, exponent=exponent)
+        for running in (1e-6, 0.3, 20.0, 3000.0):
+            found = [slot_waits(popular, running=running, slots=each, law=law) for each in (1, 2, 7, 30, 120)]
+            waits = [(each.mean_s, each.p90_s, each.p99_s, each.waiting) for each in found if each]
+            assert found[5 - len(waits) :] == [each for each in found if each]  # for ever with few slots only
+            for fewer, more in itertools.pairwise(waits):
+                assert all(0 <= b <= a + 1e-9 and math.isfinite(a) for a, b in zip(fewer, more, strict=True))
+
+
 def test_laws_of_residence() -> None:
     assert law_of(0.0) == Constant()
     assert law_of(1.3) == Lognormal(1.3)
