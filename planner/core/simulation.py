@@ -39,8 +39,8 @@ class Workload:
 
     ``cached_tokens`` is the prefix found in a cache without limit, per request, where the trace tells (else None: the
     spec's hit rate applies), and ``blocks`` what the prompts share. ``adapters`` names the adapter of each request by
-    number, counted from 0 as they first occur; -1 asks the base LLM without one. All arrays have the same length. Compared by
-    identity, so that what follows from a trace can be kept beside it.
+    number, counted from 0 as they first occur; -1 asks the base LLM without one. All arrays have the same length.
+    Compared by identity, so that what follows from a trace can be kept beside it.
     """
 
     name: str

@@ -131,6 +131,23 @@ QUANTITIES: tuple[Quantity, ...] = (
         theirs=_("replayed or published"),
     ),
     Quantity(
+        "weight_sync",
+        _("New weights to the instances"),
+        _("published times of synchronisation in RL training"),
+        (Target("run left out of the fit", within=((100, 25.0),)),),
+        theirs=_("published"),
+    ),
+    Quantity(
+        "rollout_steps",
+        _("Steps of RL training"),
+        _(
+            "published steps before and after a change of mode; "
+            "times of co-located runs alone do not foretell asynchronous ones"
+        ),
+        (Target("sum of the roles", within=((100, 10.0),)), Target("one step off", within=((100, 10.0),))),
+        theirs=_("published"),
+    ),
+    Quantity(
         "estimate_against_simulation",
         _("Estimate against simulation"),
         _("our own discrete-event simulation"),

@@ -10,18 +10,9 @@ import numpy as np
 import pytest
 
 from planner.formulas.weight_sync import Published, delta_bytes, published, relay_s, sharded_s, tensors_of
+from tests.golden.published import CHECKPOINT_ENGINE
 
 DATA = Path(__file__).parents[2] / "planner" / "catalog" / "data"
-
-CHECKPOINT_ENGINE = [
-    # bytes of the checkpoint, broadcast and point-to-point update in seconds: README of MoonshotAI/checkpoint-engine
-    (214e9, 3.47, 4.12),  # GLM-4.5-Air, BF16, 8 H800
-    (470e9, 6.22, 7.10),  # Qwen3-235B-A22B, BF16, 8 H800
-    (689e9, 10.19, 11.80),  # DeepSeek-V3.1, FP8, 16 H20
-    (1030e9, 14.36, 17.49),  # Kimi-K2, FP8, 16 H20
-    (689e9, 11.33, 11.81),  # DeepSeek-V3.1, FP8, 256 H20
-    (1030e9, 16.04, 16.75),  # Kimi-K2, FP8, 256 H20
-]
 
 TENSORS = {
     "Qwen3-30B-A3B": tensors_of(layers=48, per_layer=9, experts=128),
@@ -50,7 +41,7 @@ def line(sizes: np.ndarray, times: np.ndarray) -> np.ndarray:
 def test_a_line_through_six_runs_and_runs_left_out(
     method: str, column: int, fit: tuple[float, float], left_out: tuple[float, float]
 ) -> None:
-    data = np.array(CHECKPOINT_ENGINE)
+    data = np.array([row[1:] for row in CHECKPOINT_ENGINE])
     sizes, times, found = data[:, 0], data[:, column], methods()[method]
     fixed, per_byte = line(sizes, times)
     assert found.fixed_s == pytest.approx(fixed, abs=0.002)

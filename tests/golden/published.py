@@ -41,3 +41,31 @@ DESIGN_FIGURES = {
     ("gateway", "index_bytes"): 400_000_000,
     ("gateway", "requests_lost_before_ejection"): 75,
 }
+
+# Bytes of the weights; seconds of an update by broadcast and point to point. README of checkpoint-engine, vLLM.
+CHECKPOINT_ENGINE = (
+    ("GLM-4.5-Air, BF16, 8 H800", 214e9, 3.47, 4.12),
+    ("Qwen3-235B-A22B, BF16, 8 H800", 470e9, 6.22, 7.10),
+    ("DeepSeek-V3.1, FP8, 16 H20", 689e9, 10.19, 11.80),
+    ("Kimi-K2, FP8, 16 H20", 1030e9, 14.36, 17.49),
+    ("DeepSeek-V3.1, FP8, 256 H20", 689e9, 11.33, 11.81),
+    ("Kimi-K2, FP8, 256 H20", 1030e9, 16.04, 16.75),
+)
+
+# A synchronous run (name; seconds of step, generation, likelihoods, update), the run it became (name; step), and, where
+# told, generation and training of that run. verl documentation, one_step_off.md and fully_async.md, DAPO on H20.
+VERL_STEPS = (
+    (
+        ("co-located, FSDP2", 749.0, 321.0, 88.0, 286.0),
+        ("4 + 12 GPUs, one step off, FSDP2", 520.0),
+        (458.0, 108.0 + 337.0),
+    ),
+    (
+        ("co-located, Megatron", 699.0, 207.0, 119.0, 344.0),
+        ("4 + 12 GPUs, one step off, Megatron", 566.0),
+        (501.0, 120.0 + 347.0),
+    ),
+    (("co-located, 32 GPUs", 790.10, 357.41, 107.71, 313.81), ("16 + 16 GPUs, asynchronous", 294.77), None),
+    (("co-located, 64 GPUs", 365.28, 150.72, 70.26, 133.41), ("32 + 32 GPUs, asynchronous", 189.26), None),
+    (("co-located, 128 GPUs", 356.30, 177.85, 53.92, 113.81), ("64 + 64 GPUs, asynchronous", 150.63), None),
+)

@@ -6,7 +6,17 @@ its sources stand in `SOURCES`.
 
 from __future__ import annotations
 
-from tests.validation import architecture, caching, designs, memory, published, second_opinion, simulation, step_time
+from tests.validation import (
+    architecture,
+    caching,
+    designs,
+    memory,
+    published,
+    rollout,
+    second_opinion,
+    simulation,
+    step_time,
+)
 from tests.validation.rows import Source
 
 SOURCES: tuple[Source, ...] = (
@@ -22,5 +32,7 @@ SOURCES: tuple[Source, ...] = (
     memory.fit,
     second_opinion.second_opinion,
     caching.cache_hits,
+    rollout.weight_sync,
+    rollout.rollout_steps,
     simulation.estimate_against_simulation,
 )

@@ -16,14 +16,23 @@ from tests.validation.rows import Row, gives
 TABLE = DATA / "measured" / "published_results.csv"
 SAMPLE = DATA / "measured" / "silicon_sample.csv"
 Published = Mapping[str, str]
-LATER = {
-    "lora": "Serving many adapters is a kind of its own that comes later.",
-    "rl": "Rollout for reinforcement learning is a kind of its own that comes later.",
-    "rl-weight-sync": "Rollout for reinforcement learning is a kind of its own that comes later.",
-    "kv-tier": "Tiers of a KV pool are a kind of its own that comes later.",
-    "kv-transfer": "Transfers of a KV pool are a kind of its own that comes later.",
-    "routing": "Routing between replicas is a kind of its own that comes later.",
+APART = {
+    "kv-tier": "A gain of a cache, or a rate of a store, without the load it was measured at.",
+    "kv-transfer": "The rate of a link on its own: a pool is given it as an input.",
+    "routing": "The load on the instances, or their times, are not stated: a gateway needs both.",
     "reload": "Loading an LLM again is no quantity of a design yet.",
+}
+"""Kinds of rows that say too little for a design."""
+STEPS_ELSEWHERE = "Compared among the steps of RL training."
+ROLLOUT = {
+    "staleness": "How long the answers were, which decides it, is not published.",
+    "AReaL": "How the hours part into generation and training is not published.",
+    "96:32": "The run before the change is not published.",
+}
+"""What a row of RL training lacks, by a word of it."""
+ADAPTERS = "The row gives a gain, or a load without the GPU it ran on."
+ELSEWHERE = {
+    "rl-weight-sync": "Compared among the times that bring new weights to the instances.",
 }
 FOLLOWS = {
     "fleet": "It follows from the rates of the same day, or is an input of theirs.",
@@ -41,8 +50,14 @@ def published_results() -> Iterator[Row]:
 
 def rows_of(row: Published) -> list[Row]:
     """The rows of one line; never none."""
-    if row["kind"] in LATER:
-        return [engines.not_expressible(row, LATER[row["kind"]])]
+    if row["kind"] in APART:
+        return [engines.not_expressible(row, APART[row["kind"]])]
+    if row["kind"] == "rl":
+        return [_of_rollout(row)]
+    if row["kind"] == "lora":
+        return [engines.not_expressible(row, ADAPTERS)]
+    if row["kind"] in ELSEWHERE:
+        return [engines.set_aside(row, ELSEWHERE[row["kind"]])]
     if row["kind"] in FOLLOWS:
         return [engines.set_aside(row, FOLLOWS[row["kind"]])]
     if reason := why_unusable(row):
@@ -51,6 +66,16 @@ def rows_of(row: Published) -> list[Row]:
         return list(_reader(row)(row))
     except UnreadError as missing:
         return [_unread(row, str(missing))]
+
+
+def _of_rollout(row: Published) -> Row:
+    words = f"{row['engine']} {row['n_gpus']} {row['source']}"
+    for word, reason in ROLLOUT.items():
+        if word in words:
+            return engines.not_expressible(row, reason)
+    if row["metric"].startswith("step s"):
+        return engines.set_aside(row, STEPS_ELSEWHERE)
+    return engines.not_expressible(row, f"The row gives “{row['metric']}”, no time of a step.")
 
 
 def _unread(row: Published, reason: str) -> Row:
