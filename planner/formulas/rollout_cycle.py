@@ -64,7 +64,7 @@ def cycle(rollout: Rollout) -> Cycle:
     new, the trainer never waits: T = T_train + pause. eta = 0 is synchronous. With a trainer that takes no time it is
     partial rollout: generation stops when enough groups have ended, and eta training steps of groups go on in the next.
     Every step is alike here, and slots are without limit: see `asynchronous`. Against runs event by event T is within
-    -5 ... +2.5 % in 35 of 36 cases (bounds 0 to 8); alike lengths with a bound of one come out 10 % short.
+    -7 ... +2.5 % in 35 of 36 cases (bounds 0 to 8); alike lengths with a bound of one come out 10 % short.
 
     References
     ----------

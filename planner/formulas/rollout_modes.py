@@ -80,7 +80,7 @@ def staleness_bound_step_s(
     A group lives through longest * tau and a training step in eta + 1 - c versions: T = (longest tau + T_train) /
     (eta + 1 - c) with tau = a / (1 - b tokens / T), a quadratic in T. A rule of thumb for bounds from one to four: it
     takes the batch as constant. Runs event by event find it -15 ... +8 % there, and useless at a bound of nought;
-    `rollout_cycle.cycle` is within -5 ... +2.5 %.
+    `rollout_cycle.asynchronous` is within -2 ... +3.5 %.
 
     References
     ----------

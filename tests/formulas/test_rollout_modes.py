@@ -85,7 +85,7 @@ def test_steps_and_ages_agree_with_runs(asked: Rollout) -> None:
 
 @pytest.mark.parametrize("asked", [rollout(bound=bound) for bound in (0, 0.5, 1, 2, 4)])
 def test_the_even_cycle_is_near(asked: Rollout) -> None:
-    assert cycle(asked).step_s == pytest.approx(run(asked)["step_s"], rel=0.06)
+    assert cycle(asked).step_s == pytest.approx(run(asked)["step_s"], rel=0.08)
 
 
 def test_alike_lengths_come_in_bunches_that_the_even_cycle_does_not_see() -> None:
