@@ -21,18 +21,17 @@ _PHASES = 32
 _MOST_LOST = 0.9
 
 
-def ages(rollout: Rollout, *, cycle: Cycle, oldest: int = 24) -> NDArray[np.float64]:
+def ages(rollout: Rollout, *, cycle: Cycle) -> NDArray[np.float64]:
     """Share of the groups taken at each age.
 
     Parameters
     ----------
     rollout : of the trainer and an instance
     cycle : its steady cycle
-    oldest : age that stands for all older ones [1]
 
     Returns
     -------
-    shares of age 0, 1, ... [1]
+    shares of age 0, 1, ...; the last stands for all older ones [1]
 
     Notes
     -----
@@ -51,8 +50,8 @@ def ages(rollout: Rollout, *, cycle: Cycle, oldest: int = 24) -> NDArray[np.floa
     if cycle.shares:
         return np.array(cycle.shares)
     if rollout.bound <= 0:
-        return np.bincount([0], minlength=oldest).astype(np.float64)
-    within = _ended_in_time(rollout, cycle=cycle, numbers=np.arange(float(oldest)))
+        return np.bincount([0], minlength=rollout.oldest).astype(np.float64)
+    within = _ended_in_time(rollout, cycle=cycle, numbers=np.arange(float(rollout.oldest)))
     return np.diff(np.concatenate((within, [1.0])), prepend=0.0)
 
 
@@ -123,7 +122,7 @@ def age_of_length(rollout: Rollout, *, cycle: Cycle, lengths: NDArray[np.float64
     ----------
     H. A. David, H. N. Nagaraja, "Order Statistics", 3rd ed., 2003, section 2.1.
     """
-    numbers = np.arange(24.0)
+    numbers = np.arange(float(rollout.oldest))
     if cycle.waits:
         places = cycle.taken + numbers * cycle.tokens
     else:

@@ -54,6 +54,11 @@ class Rollout:
         """Time of an instance that goes into the tokens of a training step, b n E[L] [s]."""
         return self.step.sequence_s * self.answers * self.law.mean_tokens
 
+    @property
+    def oldest(self) -> int:
+        """Ages that are told apart [1]."""
+        return max(math.ceil(self.bound) + 8, 24)
+
     def cycle_s(self, tokens: float) -> float:
         """Time without the pause in which an answer that runs through it gains these tokens [s]."""
         return self.step.fixed_s * tokens + self.work_s

@@ -15,7 +15,6 @@ from planner.formulas.rollout_batch import LAST, Rollout, Table, table
 
 _POINTS = 24
 _TABLE = 400
-_OLDEST = 24
 _MOST_VERSIONS = 48
 _FEW = 3
 
@@ -61,7 +60,7 @@ def bunches(rollout: Rollout, *, tokens: float, drops: bool = False) -> Bunches:
         rollout, ended=_ended_table(rollout, tokens=tokens), means=table(rollout.law), drops=drops and rollout.bound > 0
     )
     bunch = math.ceil(rollout.bound) + 1
-    counted = bunch if bunch > _FEW else 2 * bunch
+    counted = min(bunch, _MOST_VERSIONS) if bunch > _FEW else 2 * bunch
     for _ in range(min(max(2 * bunch, 12), _MOST_VERSIONS) + counted):
         run.version_on()
     steps = np.diff(run.begins)[-counted:]
@@ -168,6 +167,8 @@ class _Run:
         """Ages of what is taken, and what is dropped."""
         grown = self._gained(self.ended, np.array([last]), since=self.before)[0]
         fresh = self._fresh(version)
-        old = np.minimum(version - np.array(self.born), _OLDEST - 1)
-        self.taken.append(np.bincount(old[fresh], weights=grown[fresh], minlength=_OLDEST).astype(np.float64))
+        old = np.minimum(version - np.array(self.born), self.rollout.oldest - 1)
+        self.taken.append(
+            np.bincount(old[fresh], weights=grown[fresh], minlength=self.rollout.oldest).astype(np.float64)
+        )
         self.dropped.append(float(grown[~fresh].sum()))

@@ -20,6 +20,8 @@ __all__ = ["Cycle", "Rollout", "asynchronous", "cycle", "ends_in_bunches", "slot
 
 _PHASES = 48
 _MOST_VERSIONS = 200
+_BUNCHED = 12
+"""Bound up to which bunches are told from even steps: beyond, work and not answers binds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def asynchronous(rollout: Rollout, *, slots: float = math.inf) -> Cycle:
     """
     free = cycle(rollout)
     held = slot_bound(rollout, slots=slots) if math.isfinite(slots) else free
-    if free.waits and rollout.bound > 0:
+    if free.waits and 0 < rollout.bound <= _BUNCHED:
         free = _bunched(rollout, free=free)
     return held if held.step_s > free.step_s else free
 

@@ -148,6 +148,12 @@ def test_a_bound_of_nought_is_the_synchronous_step() -> None:
     assert cycle(asked).step_s == pytest.approx(whole, rel=0.03)
 
 
+def test_a_bound_of_forty_has_ages_of_forty() -> None:
+    for train_s in (300.0, 50.0):
+        asked = rollout(bound=40, train_s=train_s)
+        assert mean_age(ages(asked, cycle=asynchronous(asked))) == pytest.approx(40.0, abs=1.5)
+
+
 def test_gains_of_staleness_have_a_knee() -> None:
     steps = [asynchronous(rollout(bound=bound)).step_s for bound in (0, 1, 2, 4, 8, 16)]
     assert steps == sorted(steps, reverse=True)
