@@ -57,7 +57,7 @@ class Rollout:
     @property
     def oldest(self) -> int:
         """Ages that are told apart [1]."""
-        return max(math.ceil(self.bound) + 8, 24)
+        return max(2 * math.ceil(self.bound) + 8, 24)
 
     def cycle_s(self, tokens: float) -> float:
         """Time without the pause in which an answer that runs through it gains these tokens [s]."""
