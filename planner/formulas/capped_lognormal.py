@@ -143,6 +143,8 @@ def capped_lognormal(*, mean_tokens: float, variation: float, cap_tokens: float 
     if math.isinf(cap_tokens):
         return CappedLognormal(free, sigma)
     lowest, highest = math.log(free), math.log(cap_tokens) + _NEGLIGIBLE * sigma
+    if _excess(lowest, sigma, cap_tokens, mean_tokens) >= 0:  # the cap is beyond what floating point sees of the tail
+        return CappedLognormal(free, sigma, cap_tokens)
     median = brentq(_excess, lowest, highest, args=(sigma, cap_tokens, mean_tokens), xtol=1e-13)
     return CappedLognormal(math.exp(median), sigma, cap_tokens)
 

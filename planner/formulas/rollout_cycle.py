@@ -83,6 +83,8 @@ def cycle(rollout: Rollout) -> Cycle:
     if _surplus(math.log(bottom), rollout) <= 0:
         return _closed(rollout, tokens=bottom)
     most = 1.5 * longest + rollout.train_s / rollout.step.fixed_s
+    if _surplus(math.log(most), rollout) > 0:  # decode steps so slow that hardly any answer ends in a cycle
+        return _closed(rollout, tokens=most)
     logarithm = brentq(_surplus, math.log(bottom), math.log(most), args=(rollout,), xtol=1e-4)
     return _closed(rollout, tokens=math.exp(logarithm))
 

@@ -44,6 +44,17 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"llm": "llama-3-1-405b"},
         {"llm": "deepseek-v3", "gpu": "h200-sxm", "gpus": 8},
     ],
+    "rl_rollout": [
+        {"problems": 0},
+        {"problems": 1, "answers_per_problem": 1, "training_gpus": 1, "score_s": 0.0},
+        {"mode": "colocated", "training_gpus": 1, "instance_gpus": 1},
+        {"mode": "synchronous", "rollout_gpus": 1, "oversampling": 0.1, "filtering": "on"},
+        {"mode": "one_step_off", "instance_gpus": 8, "scored": "batch", "score_s": 60.0, "scorers": 1},
+        {"staleness_bound": 1, "enforcement": "discard", "loss": "plain", "new_weights": "recompute"},
+        {"staleness_bound": 0, "problems": 1, "rollout_gpus": 1},
+        {"weight_bytes": 1e12},
+        {"length_cv": 0.0, "filtering": "on", "answers_per_problem": 1},
+    ],
     "gateway": [
         {"instances": 1, "peak_rps": 1.0, "turns": 1.0},
         {"peak_rps": 0},

@@ -1,0 +1,47 @@
+"""What every mode and every size of a design shares: the law of lengths, an instance, the services, the demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.core.catalog import Catalog
+from planner.formulas.answer_lengths import AnswerLengths
+from planner.kinds.rl_rollout.demand import Demand, demand_of
+from planner.kinds.rl_rollout.lengths import lengths_of
+from planner.kinds.rl_rollout.physics import Physics, physics
+from planner.kinds.rl_rollout.scoring import Service, service_of
+from planner.kinds.rl_rollout.spec import RlRolloutSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    spec: RlRolloutSpec
+    law: AnswerLengths
+    physics: Physics
+    demand: Demand
+    service: Service
+    """Scoring of one answer."""
+
+    @property
+    def longest_tokens(self) -> float:
+        """Expected longest answer of a step."""
+        return self.law.expected_maximum(max(self.demand.started, 1.0))
+
+    @property
+    def tail_floor_s(self) -> float:
+        """Time of the longest answer alone: generation of a step takes no less on any number of GPUs."""
+        return self.physics.step.fixed_s * self.longest_tokens
+
+
+def base_of(spec: RlRolloutSpec, *, catalog: Catalog) -> Base:
+    """Everything that neither a mode nor the number of GPUs changes."""
+    law = lengths_of(spec, catalog=catalog)
+    return Base(spec, law, physics(spec, catalog=catalog, law=law), demand_of(spec), service_of(spec))
+
+
+def base_at(base: Base, *, law: AnswerLengths | None = None, changes: Mapping[str, Any] | None = None) -> Base:
+    """The same design with another law of lengths, or with fields that touch neither an instance nor the demand."""
+    spec = base.spec.model_copy(update=dict(changes or {}))
+    return Base(spec, law or base.law, base.physics, base.demand, base.service)

@@ -1,0 +1,132 @@
+"""Everything that is computed about one design, before it is put into metrics, findings and series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.core.catalog import Catalog
+from planner.formulas.rollout_cycle import asynchronous
+from planner.kinds.rl_rollout.base import Base, base_at, base_of
+from planner.kinds.rl_rollout.bill import Bill, bill_of, useful_samples
+from planner.kinds.rl_rollout.comparison import (
+    Comparison,
+    Split,
+    Verdict,
+    best_split,
+    gain_at,
+    rollout_work_s,
+    verdict_of,
+)
+from planner.kinds.rl_rollout.modes import Turn, settled, turn_of
+from planner.kinds.rl_rollout.returned import Returned, returned_of
+from planner.kinds.rl_rollout.sizing import fleet_gpus
+from planner.kinds.rl_rollout.spec import RlRolloutSpec
+from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
+
+EXPONENTS = (0.5, 1.0)
+"""How well training may use more GPUs: the range of a speed-up that is told from one measurement of it."""
+_LOOSE = 64.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A design. What few ask for is computed when asked."""
+
+    base: Base
+    rollout_gpus: int
+    """Of the rollout role; co-located the extra GPUs, if there are any."""
+    needed_gpus: float | None
+    turn: Turn
+    sync: Sync
+    sync_ideal_s: float
+    switch_s: float
+    returned: Returned
+    bill: Bill
+
+    @property
+    def spec(self) -> RlRolloutSpec:
+        return self.base.spec
+
+    @property
+    def fits(self) -> bool:
+        """Whether an instance holds the weights and an answer."""
+        return self.base.physics.fits
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is something to do and something to do it with."""
+        return self.fits and self.base.demand.completed > 0
+
+    @property
+    def all_gpus(self) -> int:
+        return self.rollout_gpus + self.spec.training_gpus
+
+    @property
+    def slowdown(self) -> float:
+        return self.turn.step_s / self.spec.training_s - 1
+
+    @property
+    def useful(self) -> float:
+        return useful_samples(self.base)
+
+    @property
+    def work_s(self) -> float:
+        """Time of one instance for a step with all its slots taken."""
+        return rollout_work_s(self.base)
+
+    @cached_property
+    def split(self) -> Split | None:
+        return best_split(self.base, self.spec.mode, all_gpus=self.all_gpus)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        return verdict_of(self.base, all_gpus=self.all_gpus)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """On the GPUs of the design; a co-located one is taken apart as is best for asynchrony."""
+        if self.spec.mode != "colocated":
+            return Comparison(self.base, self.rollout_gpus, self.spec.training_gpus, self.turn)
+        split = self.verdict.split if self.verdict else None
+        if split is None:
+            return Comparison(self.base, max(self.rollout_gpus, self.spec.instance_gpus), self.spec.training_gpus, None)
+        return Comparison(self.base, split.rollout_gpus, split.training_gpus, None)
+
+    @cached_property
+    def bound_needed(self) -> float | None:
+        """Staleness bound at which training never waits for a group; None when generation is too slow for any."""
+        loose = base_at(self.base, changes={"staleness_bound": int(_LOOSE)})
+        rollout, _, _, _ = settled(
+            loose,
+            instances=self.turn.instances,
+            trains_s=self.turn.parts["training"],
+            sync_s=self.turn.parts["weight_sync"],
+        )
+        found = asynchronous(rollout, slots=self.base.physics.running)
+        return None if found.waits else _LOOSE - found.buffered
+
+    @cached_property
+    def colocated_gains(self) -> tuple[float, float] | None:
+        """Asynchronous over co-located, over what training may make of more GPUs."""
+        found = [gain_at(self.base, all_gpus=self.all_gpus, exponent=each) for each in EXPONENTS]
+        known = [each for each in found if each is not None]
+        return (min(known), max(known)) if known else None
+
+
+def plan(spec: RlRolloutSpec, *, catalog: Catalog) -> Plan:
+    """Work the design out."""
+    base = base_of(spec, catalog=catalog)
+    gpus, needed = fleet_gpus(base)
+    turn = turn_of(base, spec.mode, rollout_gpus=gpus)
+    return Plan(
+        base=base,
+        rollout_gpus=gpus,
+        needed_gpus=needed,
+        turn=turn,
+        sync=sync_of(base, instances=turn.instances),
+        sync_ideal_s=ideal_s(base),
+        switch_s=switch_s(base),
+        returned=returned_of(base),
+        bill=bill_of(base, turn=turn, training_gpus=spec.training_gpus),
+    )
