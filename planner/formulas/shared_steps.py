@@ -1,0 +1,133 @@
+"""Decode and prefill that share a replica: how many requests run at a rate, and how long their tokens take.
+
+A batch of B requests makes B tokens a step; each answer of o tokens brings a prompt that holds the replica for p
+seconds. All figures are means of a steady state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_HALVINGS = 40
+
+
+def tpot_s(step_s: float, *, batch: float, prefill_s: float, output_tokens: float) -> float:
+    """Time of a token of a running request, the prompts of others in between.
+
+    Parameters
+    ----------
+    step_s : decode step at this batch [s]
+    batch : B, requests that run [1]
+    prefill_s : p, time of the replica that a prompt takes [s]
+    output_tokens : o, mean answer [tokens]
+
+    Returns
+    -------
+    [s]
+
+    Notes
+    -----
+    T(B) + B p / o: while a request gets o tokens, each of the B requests beside it is replaced once on average.
+
+    References
+    ----------
+    A. Agrawal et al., "Taming Throughput-Latency Tradeoff in LLM Inference with Sarathi-Serve", OSDI 2024, section 3.2
+    (generation stalls by prefills); J. D. C. Little, "A proof for the queuing formula L = lambda W", Operations
+    Research 9(3), 1961.
+
+    >>> tpot_s(0.008, batch=64, prefill_s=0.016, output_tokens=256)
+    0.012
+    """
+    return step_s + batch * prefill_s / output_tokens
+
+
+def rate_rps(step_s: float, *, batch: float, prefill_s: float, output_tokens: float) -> float:
+    """Requests a second that keep so many running.
+
+    Notes
+    -----
+    B / (o T(B) + B p), Little's law with the time of `tpot_s`. It grows with B as long as T(B)/B falls.
+
+    References
+    ----------
+    J. D. C. Little, "A proof for the queuing formula L = lambda W", Operations Research 9(3), 1961, eq. (1).
+
+    >>> round(rate_rps(0.008, batch=64, prefill_s=0.016, output_tokens=256), 4)
+    20.8333
+    """
+    return batch / (output_tokens * step_s + batch * prefill_s) if batch > 0 else 0.0
+
+
+def batch_at(
+    rate: float, *, step: Callable[[float], float], prefill_s: float, output_tokens: float, most: float
+) -> float | None:
+    """Requests that run at a rate; None when the replica cannot serve it.
+
+    Parameters
+    ----------
+    rate : arrivals [1/s]
+    step : time of a decode step by batch [s]
+    prefill_s, output_tokens : as in `tpot_s`
+    most : requests that may run at once [1]
+
+    Notes
+    -----
+    Root of `rate_rps` by bisection.
+
+    References
+    ----------
+    As `rate_rps`.
+
+    >>> print(round(batch_at(20.0, step=lambda batch: 0.008, prefill_s=0.0, output_tokens=256, most=64), 5))
+    40.96
+    """
+
+    def reached(batch: float) -> float:
+        return rate_rps(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens)
+
+    if rate <= 0:
+        return 0.0
+    if reached(most) <= rate:
+        return None
+    return _root(lambda batch: reached(batch) < rate, high=most)
+
+
+def batch_within(
+    limit_s: float, *, step: Callable[[float], float], prefill_s: float, output_tokens: float, most: float
+) -> float:
+    """Largest batch whose tokens keep within a time; 0 when not even one request does.
+
+    Parameters
+    ----------
+    limit_s : of a token [s]
+    step, prefill_s, output_tokens, most : as in `batch_at`
+
+    Notes
+    -----
+    Root of `tpot_s` by bisection.
+
+    References
+    ----------
+    As `tpot_s`.
+
+    >>> round(batch_within(0.012, step=lambda batch: 0.008, prefill_s=0.016, output_tokens=256, most=256), 6)
+    64.0
+    """
+
+    def kept(batch: float) -> bool:
+        return tpot_s(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens) <= limit_s
+
+    if kept(most):
+        return most
+    return _root(kept, high=most) if kept(min(1.0, most)) else 0.0
+
+
+def _root(below: Callable[[float], bool], *, high: float) -> float:
+    """Where a condition that holds at small numbers ceases to."""
+    low = 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+        if high - low <= 1e-9 * high:
+            break
+    return (low + high) / 2

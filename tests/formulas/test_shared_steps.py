@@ -1,0 +1,57 @@
+"""Steps shared by decode and prefill, against a replica stepped by hand and closed forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.formulas.queueing import linear_batch
+from planner.formulas.shared_steps import batch_at, batch_within, rate_rps, tpot_s
+
+
+def affine(batch: float) -> float:
+    return 0.006 + 2e-5 * batch
+
+
+def test_a_replica_stepped_by_hand_has_the_same_times() -> None:
+    """64 places, each refilled as it empties, in turn: a prompt holds all, then each gets its tokens."""
+    places, answer, prefill_s = 64, 256, 0.016
+    left, now_s, done = [answer * (place + 1) // places for place in range(places)], 0.0, 0
+    while now_s < 60:
+        now_s += affine(places)
+        left = [each - 1 for each in left]
+        for place, each in enumerate(left):
+            if each == 0:
+                left[place], done = answer, done + 1
+                now_s += prefill_s
+    told = rate_rps(affine(places), batch=places, prefill_s=prefill_s, output_tokens=answer)
+    assert done / now_s == pytest.approx(told, rel=0.01)
+    assert tpot_s(affine(places), batch=places, prefill_s=prefill_s, output_tokens=answer) == pytest.approx(
+        places / (answer * told)
+    )
+
+
+@pytest.mark.parametrize("rate", [0.1, 5.0, 19.0])
+def test_without_prefill_the_batch_is_the_linear_one(rate: float) -> None:
+    found = batch_at(rate, step=affine, prefill_s=0.0, output_tokens=256, most=500)
+    assert found == pytest.approx(linear_batch(demand_per_s=rate * 256, fixed_s=0.006, per_item_s=2e-5), rel=1e-6)
+
+
+def test_batch_and_rate_are_inverse() -> None:
+    for batch in (0.5, 3.0, 80.0, 255.0):
+        rate = rate_rps(affine(batch), batch=batch, prefill_s=0.01, output_tokens=200)
+        assert batch_at(rate, step=affine, prefill_s=0.01, output_tokens=200, most=256) == pytest.approx(
+            batch, rel=1e-6
+        )
+
+
+def test_what_cannot_be_served_has_no_batch_and_no_load_has_none_running() -> None:
+    most = rate_rps(affine(256), batch=256, prefill_s=0.01, output_tokens=200)
+    assert batch_at(1.01 * most, step=affine, prefill_s=0.01, output_tokens=200, most=256) is None
+    assert batch_at(0.0, step=affine, prefill_s=0.01, output_tokens=200, most=256) == 0.0
+
+
+def test_the_batch_within_a_time_has_just_that_time() -> None:
+    found = batch_within(0.02, step=affine, prefill_s=0.01, output_tokens=200, most=2000)
+    assert tpot_s(affine(found), batch=found, prefill_s=0.01, output_tokens=200) == pytest.approx(0.02)
+    assert batch_within(0.005, step=affine, prefill_s=0.01, output_tokens=200, most=2000) == 0.0
+    assert batch_within(9.0, step=affine, prefill_s=0.01, output_tokens=200, most=2000) == 2000
