@@ -7,6 +7,7 @@ seconds. All figures are means of a steady state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 _HALVINGS = 40
 
@@ -131,3 +132,56 @@ def _root(below: Callable[[float], bool], *, high: float) -> float:
         if high - low <= 1e-9 * high:
             break
     return (low + high) / 2
+
+
+class Boarding(NamedTuple):
+    """What passes before a prompt that rides on decode steps has its first token, apart from its own prefill.
+
+    Parameters
+    ----------
+    until_step_s : for the step under way to end [s]
+    others_s : for prompts that came during the same step [s]
+    step_s : the decode part of its own step [s]
+    gap_s : mean length of the step in which a prompt comes [s]
+    """
+
+    until_step_s: float
+    others_s: float
+    step_s: float
+    gap_s: float
+
+    @property
+    def total_s(self) -> float:
+        return self.until_step_s + self.others_s + self.step_s
+
+
+def boarding(step_s: float, *, rate: float, prefill_s: float, prefill_scv: float = 0.0) -> Boarding | None:
+    """Waits of a prompt whose tokens join the next decode step whole, with all that came beside it; None when full.
+
+    Parameters
+    ----------
+    step_s : T, decode step without prompts [s]
+    rate : prompts [1/s]
+    prefill_s : p, what a prompt adds to a step [s]
+    prefill_scv : its squared coefficient of variation [1]
+
+    Notes
+    -----
+    A step lasts T and p for each prompt that came during the one before: its mean is c = T / (1 - rate p). A prompt
+    comes during a step of length g = E[C^2] / E[C] = c + rate p^2 (1 + v), waits for half of it, and shares the next
+    one with rate g others. Steps are taken as independent of the ones before.
+
+    References
+    ----------
+    L. Kleinrock, "Queueing Systems, Volume 1: Theory", 1975, section 5.2 (residual life); A. Agrawal et al., "Taming
+    Throughput-Latency Tradeoff in LLM Inference with Sarathi-Serve", OSDI 2024, section 4.2 (prompts on decode steps).
+
+    >>> found = boarding(0.01, rate=10.0, prefill_s=0.02)
+    >>> round(found.gap_s, 6), round(found.total_s, 6)
+    (0.0165, 0.02155)
+    """
+    busy = rate * prefill_s
+    if busy >= 1:
+        return None
+    gap_s = step_s / (1 - busy) + rate * prefill_s**2 * (1 + prefill_scv)
+    return Boarding(gap_s / 2, busy * gap_s, step_s, gap_s)

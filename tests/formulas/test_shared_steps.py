@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from planner.formulas.queueing import linear_batch
-from planner.formulas.shared_steps import batch_at, batch_within, rate_rps, tpot_s
+from planner.formulas.shared_steps import batch_at, batch_within, boarding, rate_rps, tpot_s
 
 
 def affine(batch: float) -> float:
@@ -55,3 +56,24 @@ def test_the_batch_within_a_time_has_just_that_time() -> None:
     assert tpot_s(affine(found), batch=found, prefill_s=0.01, output_tokens=200) == pytest.approx(0.02)
     assert batch_within(0.005, step=affine, prefill_s=0.01, output_tokens=200, most=2000) == 0.0
     assert batch_within(9.0, step=affine, prefill_s=0.01, output_tokens=200, most=2000) == 2000
+
+
+@pytest.mark.parametrize(("rate", "prefill_s", "sigma"), [(5.0, 0.02, 0.0), (15.0, 0.016, 0.8), (30.0, 0.016, 0.8)])
+def test_prompts_that_board_steps_wait_as_when_stepped_by_hand(rate: float, prefill_s: float, sigma: float) -> None:
+    random, step_s = np.random.default_rng(5), 0.01
+    came = np.cumsum(random.exponential(1 / rate, int(600 * rate)))
+    own = prefill_s * np.exp(sigma * random.standard_normal(len(came)) - sigma**2 / 2)
+    now_s, first, waited = 0.0, 0, []
+    while first < len(came):
+        last = int(np.searchsorted(came, now_s, side="right"))
+        now_s += step_s + own[first:last].sum()
+        waited += list(now_s - came[first:last] - own[first:last])
+        first = last
+    found = boarding(step_s, rate=rate, prefill_s=prefill_s, prefill_scv=np.expm1(sigma**2))
+    assert found is not None
+    # near half the load successive steps are alike, which the formula leaves out
+    assert found.total_s == pytest.approx(np.mean(waited), rel=0.04 if rate * prefill_s < 0.3 else 0.12)
+
+
+def test_prompts_beyond_the_time_of_the_replica_never_board() -> None:
+    assert boarding(0.01, rate=50.0, prefill_s=0.02) is None
