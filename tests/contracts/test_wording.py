@@ -65,6 +65,18 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"output_tokens": 0, "prefix_groups": 0, "turns": 1.0, "index_place": "approximate", "canary_by": "request"},
         {"index_own": "off", "event_lag_s": 10.0, "retry_budget": None, "retry_layers": 2, "overload_factor": 0.5},
     ],
+    "multi_lora": [
+        {"requests_per_s": 0.0},
+        {"adapters": 1, "tenants": 1, "replicas": 1, "slots": 1, "host_adapters": 1, "requests_per_s": 2.0},
+        {"adapter_memory_bytes": 0.0},
+        {"host_adapters": 1, "source": "disk", "cold_replicas": 1, "copying": "layers", "copies_as": "slab"},
+        {"slots": 2, "pinned_adapters": 1, "routing": "hash", "replicas": 2, "fairness": "first_come"},
+        {"llm": "deepseek-v3", "base_parameters": None, "targets": "experts", "gpus_per_replica": 8, "gpu": "b200-sxm"},
+        {"llm": "jamba-1-5-mini", "base_parameters": None, "gpus_per_replica": 4, "base_share": 0.5},
+        {"requests_per_s": 1e6, "replicas": 1, "tenant_limit_rps": 1.0},
+        {"max_rank": 64, "enabled_targets": "experts", "kernels": "gather", "launches": "eager", "base_share": 1.0},
+        {"llm": "llama-3-1-405b", "base_parameters": None},
+    ],
 }
 """The corners where counts are one or nothing is left."""
 

@@ -1,0 +1,101 @@
+"""Pictures of slots: the cliff, hits by what is held, and what a replica can do."""
+
+from __future__ import annotations
+
+from planner.core.chart import Axis, Chart, Limit, Mark, Trace
+from planner.core.quantities import show
+from planner.core.result import Result
+from planner.kinds.multi_lora.spec import MultiLoraSpec
+from planner.kinds.multi_lora.table import numbers
+from planner.kinds.multi_lora.words import counted, percent, some
+
+LEAST_S = 1e-4
+"""Shorter waits are not worth a point on a logarithmic axis."""
+
+
+def cliff(spec: MultiLoraSpec, result: Result) -> Chart | None:
+    """Waits by slots, against the time of a copy."""
+    series = result.series["slot_cliff"]
+    counts, means = numbers(series, "slots"), numbers(series, "slot_wait_s")
+    drawn = [value if value is not None and value >= LEAST_S else None for value in means]
+    if not any(drawn) or spec.requests_per_s <= 0:
+        return None
+    tails = [value if value is not None and value >= LEAST_S else None for value in numbers(series, "slot_wait_p99_s")]
+    slots, wait, safe = result.value("gpu_slots") or 0.0, result.value("slot_wait_s"), result.value("safe_slots")
+    waited = "hardly ever" if wait is None or wait < LEAST_S else f"{show(wait, 's')} on average"
+    marks = () if wait is None or wait < LEAST_S else (Mark(slots, wait, "this design"),)
+    limits = [Limit(slots, f"this design {counted(slots, 'slot')}", axis="x")]
+    if safe:
+        limits.append(Limit(safe, f"enough from {some(safe)} on", axis="x"))
+    return Chart(
+        name="slot_cliff",
+        title="How long does a request wait for a slot?",
+        subtitle=f"At this load, log scale. With {counted(slots, 'slot')} it waits {waited}; one adapter too many "
+        "waits "
+        "for another to drain, not for a copy.",
+        form="line",
+        x=Axis("slots", "slots", log=True, start_at_zero=False),
+        y=Axis("wait for a slot", "s", log=True, start_at_zero=False),
+        traces=(
+            Trace("mean", x=counts, y=drawn),
+            Trace("P99", x=counts, y=tails, order=1),
+            Trace("a copy", x=counts, y=numbers(series, "swap_s"), order=-1),
+        ),
+        limits=tuple(limits),
+        marks=marks,
+        summary=f"Wait for a slot by the number of slots; with {counted(slots, 'slot')} {waited}.",
+        compare=True,
+    )
+
+
+def hits(result: Result) -> Chart:
+    """Hits of slots and of host memory."""
+    series = result.series["hits_by_slots"]
+    counts = numbers(series, "slots")
+    slots, hit = result.value("gpu_slots") or 0.0, result.value("gpu_hit_share") or 0.0
+    host = result.value("host_adapters") or 0.0
+    held = hit + (result.value("host_hit_share") or 0.0)
+    limits = [Limit(slots, counted(slots, "slot"), axis="x")]
+    if host <= (counts[-1] or 0.0):
+        limits.append(Limit(host, f"{host:,.0f} in host memory", axis="x"))
+    return Chart(
+        name="adapter_hits",
+        title="Where does a request find its adapter?",
+        subtitle=f"{percent(hit)} on the GPU, {percent(held)} there or in host memory. The same curve serves both "
+        "levels.",
+        form="line",
+        x=Axis("adapters held", "adapters", log=True, start_at_zero=False),
+        y=Axis("requests that find theirs", "ratio", shown="%"),
+        traces=(
+            Trace("this design's routing", x=counts, y=numbers(series, "hit_share")),
+            Trace("any replica", x=counts, y=numbers(series, "hit_share_anywhere"), order=1),
+        ),
+        limits=tuple(limits),
+        summary=f"{percent(hit)} of the requests find their adapter in {counted(slots, 'slot')}.",
+    )
+
+
+def trade(result: Result) -> Chart | None:
+    """What a replica can do by slots: too few bind, too many take the KV cache."""
+    series = result.series["throughput_by_slots"]
+    counts, rates = numbers(series, "slots"), numbers(series, "max_rps")
+    most = max((rate or 0.0 for rate in rates), default=0.0)
+    if most <= 0:
+        return None
+    best = counts[[rate or 0.0 for rate in rates].index(most)] or 0.0
+    slots, own = result.value("gpu_slots") or 0.0, result.value("replica_max_rps")
+    marks = () if own is None or slots not in counts else (Mark(slots, own, f"this design {show(own, 'req/s')}"),)
+    return Chart(
+        name="slots_against_kv",
+        title="How many slots let a replica do most?",
+        subtitle=f"{show(most, 'req/s')} at {counted(best, 'slot')}: fewer bind by themselves, more take KV cache "
+        "from the "
+        "batch.",
+        form="line",
+        x=Axis("slots", "slots"),
+        y=Axis("a replica can do", "req/s"),
+        traces=(Trace("a replica can do", x=counts, y=rates),),
+        marks=marks,
+        summary=f"What a replica can do by the number of slots: at most {show(most, 'req/s')} at "
+        f"{counted(best, 'slot')}.",
+    )

@@ -1,0 +1,67 @@
+"""Fields that were given and change nothing, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.core.result import Finding
+from planner.kinds.multi_lora.plan import Plan
+
+
+def findings(plan: Plan) -> Iterator[Finding]:
+    """One finding for each field that is not at its default."""
+    fields = type(plan.given).model_fields
+    told: set[str] = set()
+    for name, reason in _ignored(plan):
+        default = fields[name].default
+        if name in told or getattr(plan.given, name) == default:
+            continue
+        told.add(name)
+        label = fields[name].title or name
+        yield Finding(
+            code="field_ignored",
+            severity="info",
+            message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
+            suggestion=f"Leave {label} at its default.",
+            change={name: default},
+        )
+
+
+def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield from _asked(plan)
+    yield from _memory(plan)
+    yield from _engine(plan)
+
+
+def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    if spec.popularity == "trace":
+        own = ("adapters", "base_share", "input_tokens", "input_sigma", "output_tokens", "output_sigma")
+        yield from ((name, "the trace has its own") for name in (*own, "zipf_exponent"))
+    else:
+        yield "workload", "popularity is a law"
+    if spec.replicas is not None:
+        yield from ((name, "the number of replicas is stated") for name in ("spare_replicas",))
+
+
+def _memory(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    if spec.slots is not None:
+        yield "adapter_memory_bytes", "the number of slots is stated"
+    if spec.host_adapters is not None:
+        yield "host_memory_bytes", "the number of adapters in host memory is stated"
+    if spec.engine == "slora":
+        yield from ((name, "pages are as large as the adapters") for name in ("max_rank", "enabled_targets"))
+    if spec.gpus_per_replica == 1:
+        yield "sharding", "a replica has one GPU"
+
+
+def _engine(plan: Plan) -> Iterator[tuple[str, str]]:
+    spec = plan.spec
+    if spec.source == "disk":
+        names = ("store_first_byte_s", "store_bytes_per_s", "store_connections")
+        yield from ((name, "adapters come from a disk") for name in names)
+    else:
+        yield "disk_bytes_per_s", "adapters come from a store"
+    if spec.routing == "random":
+        yield "copies", "every replica may serve every adapter"

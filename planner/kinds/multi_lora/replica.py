@@ -1,0 +1,209 @@
+"""One replica as a function of how many requests run: its step, its tokens, the rate it can do and what binds it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from scipy.optimize import brentq
+
+from planner.formulas import shared_steps
+from planner.formulas.distinct import (
+    Distinct,
+    TierShares,
+    distinct_in_load,
+    lru_hits,
+    tier_shares,
+    without_hottest,
+)
+from planner.formulas.popularity import Popularity
+from planner.formulas.slot_cliff import safe_slots
+from planner.formulas.typical_replica import TypicalReplica
+from planner.kinds.multi_lora.base import Base
+from planner.kinds.multi_lora.loading import loading_of
+from planner.kinds.multi_lora.memory import Memory
+from planner.kinds.multi_lora.shapes import Adapter
+from planner.kinds.multi_lora.spec import MultiLoraSpec
+from planner.kinds.multi_lora.steps import Step, step_of
+
+BINDS = {
+    "kv": "KV memory",
+    "cap": "the running cap",
+    "slots": "slots",
+    "tpot": "TPOT",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Replica:
+    """A replica and what it sees of the adapters; ``adapted`` is the share of its requests that name one."""
+
+    spec: MultiLoraSpec
+    base: Base
+    adapter: Adapter
+    memory: Memory
+    seen: TypicalReplica
+
+    @property
+    def adapted(self) -> float:
+        """Share of the requests that name an adapter."""
+        return 1 - self.spec.base_share
+
+    @property
+    def free_slots(self) -> int:
+        """Slots that are not pinned."""
+        return max(self.memory.slots - self.spec.pinned_adapters, 0)
+
+    def step(self, batch: float) -> Step:
+        """A decode step with so many running."""
+        base_s = self.base.step_s(batch, context_tokens=self.memory.request_tokens)
+        return step_of(self, base_s=base_s, batch=batch)
+
+    def distinct(self, batch: float) -> Distinct:
+        """Different adapters among so many running."""
+        return distinct_in_load(self.seen.popularity, running=batch * self.adapted)
+
+    def tpot_s(self, batch: float, *, held_s: float) -> float:
+        """Time of a token with so many running."""
+        return shared_steps.tpot_s(
+            self.step(batch).total_s,
+            batch=batch,
+            prefill_s=held_s,
+            output_tokens=self.spec.output_tokens,
+        )
+
+    def prefix_hits(self, batch: float) -> float:
+        """Share of the prompt tokens found, when so many run: free KV keeps the prefixes used last."""
+        prefix = self.spec.prefix_share * self.spec.input_tokens
+        if prefix < 1:
+            return 0.0
+        free = self.memory.kv_tokens - batch * self.memory.request_tokens
+        different = self.distinct(batch).mean
+        # What runs has its prefix in place; the rest is kept as long as nothing else needs the room.
+        return self.spec.prefix_share * lru_hits(self.seen.popularity, slots=max(free / prefix, different, 0.0))
+
+    def prefill_s(self, prefix_hits: float) -> float:
+        """Time of the replica for a mean prompt [s]."""
+        return self.base.prefill_s(self.spec.input_tokens * (1 - prefix_hits))
+
+    @cached_property
+    def tiers(self) -> TierShares:
+        """Where requests with an adapter find it."""
+        return tiers_of(self)
+
+    @cached_property
+    def stall_s(self) -> float:
+        """Time of the replica that copies take for a mean request, where all wait for them [s]."""
+        if self.spec.copying != "stalls" or self.adapted <= 0:
+            return 0.0
+        loading = loading_of(self.spec, adapter=self.adapter, prefill_s=0.0, layers=1)
+        return self.adapted * (1 - self.tiers.gpu) * loading.swap_s
+
+    def held_s(self, prefix_hits: float) -> float:
+        """Time of the replica that a request takes beside its decode steps [s]."""
+        return self.prefill_s(prefix_hits) + self.stall_s
+
+    @cached_property
+    def limits(self) -> dict[str, float]:
+        """Running requests that KV memory, the cap and the slots allow."""
+        return {
+            "kv": self.memory.places,
+            "cap": float(self.spec.max_batch),
+            "slots": self._within_slots(),
+        }
+
+    @cached_property
+    def places(self) -> float:
+        """Running requests that memory and cap allow; below one nothing runs."""
+        return min(self.memory.places, float(self.spec.max_batch))
+
+    def _within_slots(self) -> float:
+        """Running requests whose adapters, with two deviations, have slots."""
+        slots, popularity = self.memory.slots, self.seen.popularity
+        if self.adapted <= 0 or slots >= self.seen.items - 1e-9 or not self.adapter.exists:
+            return math.inf
+        if slots <= 0:
+            return 0.0
+        most = self.places
+        if safe_slots(popularity, running=most * self.adapted) <= slots:
+            return math.inf
+        # One request always has a slot.
+        if safe_slots(popularity, running=self.adapted) >= slots:
+            return 1.0
+        found = brentq(lambda batch: slots - safe_slots(popularity, running=batch * self.adapted), 1.0, most, rtol=1e-9)
+        return float(found)
+
+    @cached_property
+    def best(self) -> Best:
+        """What it can do at most within the objective, and what binds."""
+        most, binds = min((limit, name) for name, limit in self.limits.items())
+        if most < 1:
+            return Best(0.0, 0.0, binds)
+        held_s = self.held_s(self.prefix_hits(most))
+        within = shared_steps.batch_within(
+            self.spec.tpot_slo_s,
+            step=lambda batch: self.step(batch).total_s,
+            prefill_s=held_s,
+            output_tokens=self.spec.output_tokens,
+            most=most,
+        )
+        if within < most:
+            most, binds = within, "tpot"
+        return Best(self._rate(most, held_s), most, binds)
+
+    def _rate(self, batch: float, held_s: float) -> float:
+        if batch <= 0:
+            return 0.0
+        return shared_steps.rate_rps(
+            self.step(batch).total_s, batch=batch, prefill_s=held_s, output_tokens=self.spec.output_tokens
+        )
+
+    def rate_rps(self, batch: float) -> float:
+        """Requests a second that keep so many running."""
+        return self._rate(batch, self.held_s(self.prefix_hits(batch)))
+
+    def running(self, rate: float) -> tuple[float, float] | None:
+        """Running requests at a rate and the prefix hits; None where it cannot keep up."""
+        if self.places < 1:
+            return None
+        hits = self.prefix_hits(min(self.places, self.best.batch))
+        batch = 0.0
+        for _ in range(2):
+            found = shared_steps.batch_at(
+                rate,
+                step=lambda batch: self.step(batch).total_s,
+                prefill_s=self.held_s(hits),
+                output_tokens=self.spec.output_tokens,
+                most=self.places,
+            )
+            if found is None:
+                return None
+            batch, hits = found, self.prefix_hits(found)
+        return batch, hits
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The most a replica does: its rate, the batch at that, and what binds."""
+
+    rate_rps: float
+    batch: float
+    binds: str
+
+
+def tiers_of(replica: Replica) -> TierShares:
+    """Where requests with an adapter find it: pinned ones and those used last."""
+    memory, popularity = replica.memory, replica.seen.popularity
+    if not replica.adapter.exists or replica.adapted <= 0:
+        return TierShares(1.0, 0.0, 0.0)
+    pinned = min(replica.spec.pinned_adapters, memory.slots)
+    return _tiers(popularity, pinned=pinned, slots=replica.free_slots, host=max(memory.host_adapters - pinned, 0))
+
+
+@lru_cache(maxsize=512)
+def _tiers(popularity: Popularity, *, pinned: int, slots: int, host: int) -> TierShares:
+    rest, share = without_hottest(popularity, pinned=pinned)
+    found = tier_shares(rest, slots=slots, host=host)
+    left = 1 - share
+    return TierShares(share + left * found.gpu, left * found.host, left * found.store)
