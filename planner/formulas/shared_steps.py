@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-_HALVINGS = 40
+from scipy.optimize import brentq
 
 
 def tpot_s(step_s: float, *, batch: float, prefill_s: float, output_tokens: float) -> float:
@@ -73,7 +73,7 @@ def batch_at(
 
     Notes
     -----
-    Root of `rate_rps` by bisection.
+    Root of `rate_rps`.
 
     References
     ----------
@@ -83,14 +83,15 @@ def batch_at(
     40.96
     """
 
-    def reached(batch: float) -> float:
-        return rate_rps(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens)
+    def missing(batch: float) -> float:
+        found = rate_rps(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens)
+        return rate - found
 
     if rate <= 0:
         return 0.0
-    if reached(most) <= rate:
+    if missing(most) >= 0:
         return None
-    return _root(lambda batch: reached(batch) < rate, high=most)
+    return _root(missing, high=most)
 
 
 def batch_within(
@@ -105,7 +106,7 @@ def batch_within(
 
     Notes
     -----
-    Root of `tpot_s` by bisection.
+    Root of `tpot_s`.
 
     References
     ----------
@@ -115,23 +116,17 @@ def batch_within(
     64.0
     """
 
-    def kept(batch: float) -> bool:
-        return tpot_s(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens) <= limit_s
+    def left(batch: float) -> float:
+        return limit_s - tpot_s(step(batch), batch=batch, prefill_s=prefill_s, output_tokens=output_tokens)
 
-    if kept(most):
+    if left(most) >= 0:
         return most
-    return _root(kept, high=most) if kept(min(1.0, most)) else 0.0
+    return _root(left, high=most) if left(min(1.0, most)) > 0 else 0.0
 
 
-def _root(below: Callable[[float], bool], *, high: float) -> float:
-    """Where a condition that holds at small numbers ceases to."""
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) else (low, middle)
-        if high - low <= 1e-9 * high:
-            break
-    return (low + high) / 2
+def _root(above: Callable[[float], float], *, high: float) -> float:
+    """Where a figure that is positive at small numbers crosses zero."""
+    return float(brentq(above, 0.0, high, xtol=1e-9, rtol=1e-9))
 
 
 class Boarding(NamedTuple):
