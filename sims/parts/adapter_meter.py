@@ -42,18 +42,23 @@ def count_heat(totals, heat):  # type: ignore[no-untyped-def]
 
 @inner
 def split_wait(state, tally, request, now_s):  # type: ignore[no-untyped-def]
-    """Where the time to the first token went: held, download, slot, copy, queue, prefill. Returns the slot's part."""
+    """Where the time to the first token went: held, download, slot, copy, queue, prefill. Returns the slot's part.
+
+    Waiting for a slot is the time during which there was none; the rest until it was given is the queue's.
+    """
     cell = state.cells[request.unit, request.adapter]
     in_host_s = max(request.sent_s, cell.host_s)
     granted_s = max(in_host_s, cell.granted_s)
     copied_s = max(granted_s, min(cell.copied_s, request.admitted_s))
+    mark = request.short_mark if request.sent_s >= cell.host_s else cell.host_mark
+    slot_s = min(granted_s - in_host_s, max(0.0, cell.granted_mark - mark))
     tally.held_sum_s += request.sent_s - request.arrival_s
     tally.download_sum_s += in_host_s - request.sent_s
-    tally.slot_sum_s += granted_s - in_host_s
+    tally.slot_sum_s += slot_s
     tally.copy_sum_s += copied_s - granted_s
-    tally.queue_sum_s += request.admitted_s - copied_s
+    tally.queue_sum_s += request.admitted_s - copied_s + granted_s - in_host_s - slot_s
     tally.prefill_sum_s += now_s - request.admitted_s
-    return granted_s - in_host_s
+    return slot_s
 
 
 @inner

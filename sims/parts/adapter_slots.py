@@ -25,6 +25,20 @@ def link_source(state, u):  # type: ignore[no-untyped-def]
 
 
 @inner
+def shortage_s(unit, now_s):  # type: ignore[no-untyped-def]
+    """For how long, up to now, there has been no slot to be given."""
+    return unit.short_clock + (now_s - unit.short_since_s if unit.short == 1 else 0.0)
+
+
+@inner
+def note_shortage(unit, now_s):  # type: ignore[no-untyped-def]
+    """After something has happened at a replica: whether it has a slot to give."""
+    unit.short_clock = shortage_s(unit, now_s)
+    unit.short_since_s = now_s
+    unit.short = 1 if unit.empty_slots + unit.idle == 0 else 0
+
+
+@inner
 def evict(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """Take the slot of an adapter at rest; should requests wait for it, it wants one again."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -75,6 +89,7 @@ def grant(state, u, k, now_s):  # type: ignore[no-untyped-def]
     unit.claimed += 1
     cell.claimed = 1
     cell.granted_s = now_s
+    cell.granted_mark = shortage_s(unit, now_s)
     copy_in(state, u, k, now_s)
 
 

@@ -31,6 +31,7 @@ ADAPTER_REQUEST = np.dtype(
         ("last_s", "f8"),
         ("base_mark", "f8"),
         ("lora_mark", "f8"),
+        ("short_mark", "f8"),
         ("luck", "f8"),
         ("seq", "i8"),
         ("adapter", "i8"),
@@ -65,6 +66,8 @@ CELL = np.dtype(
         ("granted_s", "f8"),
         ("copied_s", "f8"),
         ("host_s", "f8"),
+        ("granted_mark", "f8"),
+        ("host_mark", "f8"),
     ]
 )
 """An adapter on a replica. ``users`` are its requests in the batch: while there are any it keeps its slot."""
@@ -98,6 +101,7 @@ REPLICA = np.dtype(
         ("alive", "i8"),
         ("stopped", "i8"),
         ("step", "i8"),
+        ("shown_step", "i8"),
         ("start_s", "f8"),
         ("first_s", "f8"),
         ("growth_s", "f8"),
@@ -130,6 +134,9 @@ REPLICA = np.dtype(
         ("host_used", "i8"),
         ("fetching", "i8"),
         ("link_free_s", "f8"),
+        ("short", "i8"),
+        ("short_since_s", "f8"),
+        ("short_clock", "f8"),
         ("base_clock", "f8"),
         ("lora_clock", "f8"),
         ("busy_s", "f8"),
@@ -141,8 +148,9 @@ REPLICA = np.dtype(
         ("served", "i8"),
     ]
 )
-"""``base_clock`` and ``lora_clock`` run by step time per weighted token, so that a sequence's share of the GPU is
-what they have moved while it ran."""
+"""``shown_step`` is the last step whose tokens counters have. ``base_clock`` and ``lora_clock`` run by step time per
+weighted token, so that a sequence's share of the GPU is what they have moved while it ran; ``short_clock`` runs while
+there is no slot to be given."""
 
 ADAPTER_TOTALS = np.dtype(
     [

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from sims.engine.kernel import inner
 from sims.engine.lists import END
+from sims.parts.decode import steps_done
 
 
 @inner
 def emitted(state, u, t):  # type: ignore[no-untyped-def]
-    """Output tokens of a tenant on a replica by the last step."""
+    """Output tokens of a tenant on a replica by the last step that counters are shown."""
     lane = state.lanes[u, t]
-    return lane.out_tokens + lane.running * (state.units[u].step - lane.since_step)
+    return lane.out_tokens + lane.running * (state.units[u].shown_step - lane.since_step)
 
 
 @inner
@@ -44,7 +45,7 @@ def least_counter(state, u):  # type: ignore[no-untyped-def]
 
 
 @inner
-def begin_waiting(state, u, t):  # type: ignore[no-untyped-def]
+def begin_waiting(state, u, t, now_s):  # type: ignore[no-untyped-def]
     """One more request of the tenant waits; the first lifts its counter."""
     unit, lane = state.units[u], state.lanes[u, t]
     unit.waiting += 1
@@ -53,6 +54,8 @@ def begin_waiting(state, u, t):  # type: ignore[no-untyped-def]
         return
     if state.params[0].fair == 1:
         floor = 0.0
+        # A macro-step may be under way: what it has produced by now counts.
+        unit.shown_step = unit.step + (steps_done(unit, now_s) if unit.emits == 1 else 0)
         if unit.waiting_tenants > 0:
             floor = least_counter(state, u)
         elif unit.left_tenant != END:

@@ -11,7 +11,7 @@ import numpy as np
 from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import END, pop, push
-from sims.parts.adapter_slots import IN_MEMORY, evict, wait_in_line
+from sims.parts.adapter_slots import IN_MEMORY, evict, shortage_s, wait_in_line
 from sims.parts.adapters import ASKED, FETCHING, IN_HOST, NOT_HELD, RESIDENT
 from sims.parts.lru_lists import oldest, put_newest, take_out
 
@@ -96,6 +96,7 @@ def on_downloaded(state, u, now_s):  # type: ignore[no-untyped-def]
         state.units[u].fetching -= 1
         cell.host = IN_HOST
         cell.host_s = now_s
+        cell.host_mark = shortage_s(state.units[u], now_s)
         if cell.queued > 0:
             wait_in_line(state, u, k)
         else:

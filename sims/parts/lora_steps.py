@@ -128,15 +128,21 @@ def split_time(unit, steps, whole_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def add_integrals(unit, steps, whole_s):  # type: ignore[no-untyped-def]
-    """Batch, adapters and KV over time; the KV grows by the batch with each step, and the steps with it."""
+def kv_integral(unit, steps, whole_s):  # type: ignore[no-untyped-def]
+    """KV over the time of ``steps`` steps: it grows by the batch with each step, and the steps with it."""
     first, second = steps * (steps - 1) / 2, steps * (steps - 1) * (2 * steps - 1) / 6
     grown = unit.running if unit.emits == 1 else 0
+    return unit.kv * whole_s + grown * (unit.first_s * first + unit.growth_s * second)
+
+
+@inner
+def add_integrals(unit, steps, whole_s):  # type: ignore[no-untyped-def]
+    """Batch, adapters and KV over time."""
     unit.busy_s += whole_s
     unit.sequence_s += unit.running * whole_s
     unit.distinct_s += unit.distinct * whole_s
     unit.reserved_s += unit.reserved * whole_s
-    unit.kv_s += unit.kv * whole_s + grown * (unit.first_s * first + unit.growth_s * second)
+    unit.kv_s += kv_integral(unit, steps, whole_s)
     unit.distinct_steps += unit.distinct * steps
 
 
@@ -159,6 +165,7 @@ def commit(state, u, steps, now_s):  # type: ignore[no-untyped-def]
             state.batches[batch].output_tokens += made
         totals.output_tokens += made
         unit.step += steps
+        unit.shown_step = unit.step
         unit.kv += made
         unit.pause_s = 0.0
         unit.joined = 0

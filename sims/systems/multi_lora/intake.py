@@ -7,7 +7,7 @@ from sims.engine.lists import END, push, take_slot
 from sims.parts import homes
 from sims.parts.adapter_meter import count_heat
 from sims.parts.adapter_routing.dispatch import CODES, choose
-from sims.parts.adapter_slots import IN_MEMORY, wait_in_line
+from sims.parts.adapter_slots import IN_MEMORY, shortage_s, wait_in_line
 from sims.parts.adapters import BARE, COLD, HOT, IN_HOST, NOT_HELD, PARKED, RESIDENT, WAITING, WARM
 from sims.parts.fair_share import begin_waiting
 from sims.parts.host_memory import ask_for, begin_downloads
@@ -98,6 +98,7 @@ def route(state, slot, now_s):  # type: ignore[no-untyped-def]
     cell = state.cells[u, k]
     request.unit = u
     request.sent_s = now_s
+    request.short_mark = shortage_s(state.units[u], now_s)
     request.stage = WAITING
     request.heat = found(cell, k == state.params[0].adapters)
     count_heat(state.totals[0], request.heat)
@@ -105,7 +106,7 @@ def route(state, slot, now_s):  # type: ignore[no-untyped-def]
     if cell.queued == 0:
         cell.first_seq = request.seq
     push(cell, state.requests, slot)
-    begin_waiting(state, u, request.tenant)
+    begin_waiting(state, u, request.tenant, now_s)
     if cell.host == IN_HOST:
         take_out(state, u, IN_MEMORY, k)
         wait_in_line(state, u, k)

@@ -13,7 +13,7 @@ from sims.engine.ring import put, take_all
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.adapter_lines import first_in_line, goes_before, leave_line
 from sims.parts.adapter_meter import on_done, on_first
-from sims.parts.adapter_slots import grant, link_source, rest, use, wait_in_line
+from sims.parts.adapter_slots import grant, link_source, note_shortage, rest, use, wait_in_line
 from sims.parts.adapters import FILLING, READY, RESIDENT, RUNNING, SENDING, WANTING
 from sims.parts.decode import span_s, steps_to_reach
 from sims.parts.fair_share import end_waiting, settle_lane
@@ -99,6 +99,7 @@ def look_at(state, u, now_s):  # type: ignore[no-untyped-def]
     begin_downloads(state, u, now_s)
     if unit.planned == 0:
         admit(state, u, now_s)
+        note_shortage(unit, now_s)
         plan_next(state, u, now_s)
     elif unit.planned > 1 and may_admit(state, u):
         unit.planned = min(unit.planned, steps_to_reach(unit, now_s))

@@ -116,6 +116,7 @@ def clear_unit(state, u):  # type: ignore[no-untyped-def]
     unit.host_used = 0
     unit.fetching = 0
     unit.link_free_s = 0.0
+    unit.short = 0
 
 
 @inner

@@ -61,13 +61,21 @@ class Outcome:
 
     @classmethod
     def of(
-        cls, state: State, *, config: Config, timeline: Timeline, window: Window[Sample], ending: str, course: Course
+        cls,
+        state: State,
+        *,
+        config: Config,
+        timeline: Timeline,
+        window: Window[Sample],
+        final: Sample,
+        ending: str,
+        course: Course,
     ) -> Outcome:
-        """Read a finished run."""
+        """Read a finished run; a window that did not close ends with the ``final`` sample."""
         totals = state.totals[0]
         names = [name for name in (*COUNTS, "finished_output_tokens") if not name.endswith("_s")]
-        opened, closed = window.opened, window.closed or window.samples[-1]
-        begun = opened or closed
+        closed = window.closed or final
+        begun = window.opened or closed
         return cls(
             config=config,
             ending=ending,
@@ -75,7 +83,7 @@ class Outcome:
             horizon_s=course.horizon_s,
             simulated_s=float(totals.now_s),
             events=int(totals.events),
-            counts={name: int(totals[name]) for name in names},
+            counts={name: int(final.counts.get(name, totals[name])) for name in names},
             histograms=_histograms(state.sketches),
             batches=state.batches,
             timeline=timeline,

@@ -103,10 +103,15 @@ def simulate(
         clock=clock,
         budget_s=budget_s,
     )
-    if window.closed is None:
-        window.closed = sample(plane, max(float(env.now), plane.simulated_s()))
-    timeline = recorder.timeline(config.replicas)
-    return Outcome.of(plane.state, config=config, timeline=timeline, window=window, ending=ending, course=course)
+    return Outcome.of(
+        plane.state,
+        config=config,
+        timeline=recorder.timeline(config.replicas),
+        window=window,
+        final=sample(plane, max(float(env.now), plane.simulated_s())),
+        ending=ending,
+        course=course,
+    )
 
 
 def _tenants(config: Config, tenants: Tenants | None) -> Tenants:

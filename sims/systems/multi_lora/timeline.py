@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sims.engine.kernel import inner, loop
 from sims.parts.adapters import FILLING, NO_SLOT, RUNNING, WANTING
 from sims.parts.decode import span_s, steps_done
+from sims.parts.lora_steps import kv_integral
 from sims.parts.records import records
 from sims.systems.multi_lora.plane import LoraPlane
 
@@ -91,21 +92,24 @@ def see_step(unit, at_s, seen, ticks):  # type: ignore[no-untyped-def]
     """What the step under way has done by ``at_s``: its share for a weighted token, and decode steps."""
     ticks[0], ticks[1], ticks[2] = 0.0, 0.0, 0.0
     seen.busy_s = unit.busy_s
+    seen.kv_s = unit.kv_s
     spent_s = 0.0
     if unit.planned > 0:
-        whole_s = span_s(unit, unit.planned)
-        spent_s = max(0.0, min(at_s - unit.start_s, whole_s))
+        spent_s = max(0.0, min(at_s - unit.start_s, span_s(unit, unit.planned)))
+        steps = steps_done(unit, at_s)
+        part = min(1.0, max(0.0, spent_s - span_s(unit, steps)) / (unit.first_s + unit.growth_s * steps))
+        lora_s = unit.lora_s * (steps + part) if unit.lora_weight > 0.0 else 0.0
         # Stalls are billed when the copies begin, so they count as spent from the start.
-        served_s = (whole_s - unit.stall_s) * spent_s / whole_s
-        lora_s = spent_s * unit.lora_s * unit.planned / whole_s if unit.lora_weight > 0.0 else 0.0
+        served_s = spent_s - unit.stall_s * (steps + part)
         ticks[0] = (served_s - lora_s) / unit.weight
         ticks[1] = lora_s / unit.lora_weight if unit.lora_weight > 0.0 else 0.0
-        ticks[2] = steps_done(unit, at_s) if unit.emits == 1 else 0.0
+        ticks[2] = steps * unit.emits
         seen.busy_s += served_s + unit.stall_s
+        seen.kv_s += kv_integral(unit, steps, span_s(unit, steps))
+        seen.kv_s += (unit.kv + unit.running * ticks[2]) * (spent_s - span_s(unit, steps))
     seen.sequence_s = unit.sequence_s + unit.running * spent_s
     seen.distinct_s = unit.distinct_s + unit.distinct * spent_s
     seen.reserved_s = unit.reserved_s + unit.reserved * spent_s
-    seen.kv_s = unit.kv_s + (unit.kv + unit.running * ticks[2] / 2) * spent_s
 
 
 @inner
@@ -248,8 +252,9 @@ class Recorder:
         """All samples."""
         kept = self.samples
         seen = np.array([one.replicas for one in kept], REPLICA_SEEN).reshape(len(kept), replicas)
+        watched = len(kept[0].tenants) if kept else 0
         columns: dict[str, Any] = {
-            name: np.array([one.tenants[name] for one in kept]).reshape(len(kept), -1)
+            name: np.array([one.tenants[name] for one in kept]).reshape(len(kept), watched)
             for name in ("service", "waiting")
         }
         return Timeline(

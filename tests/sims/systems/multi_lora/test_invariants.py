@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sims.systems.multi_lora import POLICIES, Burst, Failure, Tenants
-from tests.sims.systems.lora_scene import COUNT, LENGTHS, asked, audited, config
+from tests.sims.systems.multi_lora.scene import COUNT, LENGTHS, asked, audited, config
 
 FAILURES = (Failure(replica=1, at_s=5.0, detection_s=0.5, rejoin_s=5.0),)
 CHANGES: dict[str, dict[str, Any]] = {
