@@ -238,29 +238,26 @@ class Timeline:
 
 @dataclass(slots=True)
 class Recorder:
-    """Keeps samples for the time line."""
+    """Keeps samples for the time line; of the tenants only what it shows, and of too many nothing."""
 
     samples: list[Sample] = field(default_factory=list)
 
     def keep(self, one: Sample) -> None:
-        """One more; of many tenants nothing is kept but at the ends of the window."""
-        if len(one.tenants) > MOST_WATCHED:
-            one = Sample(one.at_s, one.counts, one.replicas, one.tenants[:0])
-        self.samples.append(one)
+        """One more."""
+        watched = one.tenants[: len(one.tenants) if len(one.tenants) <= MOST_WATCHED else 0]
+        shown = np.array([watched["service"], watched["waiting"]])
+        self.samples.append(Sample(one.at_s, one.counts, one.replicas, shown))
 
     def timeline(self, replicas: int) -> Timeline:
         """All samples."""
         kept = self.samples
         seen = np.array([one.replicas for one in kept], REPLICA_SEEN).reshape(len(kept), replicas)
-        watched = len(kept[0].tenants) if kept else 0
-        columns: dict[str, Any] = {
-            name: np.array([one.tenants[name] for one in kept]).reshape(len(kept), watched)
-            for name in ("service", "waiting")
-        }
+        watched = kept[0].tenants.shape[1] if kept else 0
+        shown = np.array([one.tenants for one in kept]).reshape(len(kept), 2, watched)
         return Timeline(
             at_s=np.array([one.at_s for one in kept]),
             counts={name: np.array([one.counts[name] for one in kept]) for name in COUNTS},
             replicas=seen.view(np.recarray),
-            service=columns["service"],
-            waiting=columns["waiting"],
+            service=shown[:, 0],
+            waiting=shown[:, 1],
         )
