@@ -42,6 +42,28 @@ KV_POOL = {
     "ssd_read_s": (0.0273067, 0.00000005),
 }
 """Of a pool of KV caches: figures with half of the last digit that the specification gives."""
+MULTI_LORA = {
+    "adapter_parameters": 41_943_040,
+    "adapter_bytes": 83_886_080,
+    "all_adapters_bytes": 83_886_080_000,
+    "resident_adapters": 102,
+    "swap_in_s": 0.00335544,
+    "base_flops_per_token": 16e9,
+    "lora_flops_per_token": 83_886_080,
+    "lora_flops_ratio": 0.00524288,
+}
+"""Of many adapters on one base LLM; the specification gives the swap to eight digits."""
+READ_BY_DISTINCT = {1: (0.078125, 0.00524), 16: (1.25, 0.08389), 64: (5.0, 0.33554)}
+"""Adapters in a batch: GiB read, and that over one read of the base."""
+RL_ROLLOUT = {
+    "tokens_per_step": (16_384_000, 0),
+    "rollout_gpus_sync_needed": (72.8178, 0.00005),
+    "rollout_gpus_async_needed": (24.2726, 0.00005),
+    "rollout_gpus_sync": (73, 0),
+    "rollout_gpus_async": (25, 0),
+    "weight_sync_s": (0.08, 1e-15),
+}
+"""Of rollout for RL: the GPUs needed, and the ceilings to buy."""
 ROUNDED = {"decode_gpus_needed": (216.216, 0.0005), "cost_usd_per_m_output_tokens": (0.7556, 0.00005)}
 
 
@@ -83,6 +105,29 @@ def test_the_conclusions_of_the_pool_are_said(alice: Caller) -> None:
     said = {row["code"]: row["message"] for row in findings}
     assert "4.7\u00a0× as many sessions as HBM, SSD 40\u00a0× as many as DRAM" in said["lower_tiers_hold_more"]
     assert "more than ten times as quick" in said["reading_beats_computing"]
+
+
+@pytest.mark.parametrize(("name", "value"), MULTI_LORA.items())
+def test_a_reference_figure_of_many_adapters_comes_out(alice: Caller, name: str, value: float) -> None:
+    answer = strict(alice.post(URL, {"kind": "multi_lora", "spec": {}}))
+    half_digit = 5e-9 if name == "swap_in_s" else 0
+    assert answer["metrics"][name]["value"] == pytest.approx(value, abs=half_digit, rel=0)
+
+
+def test_what_a_batch_reads_of_adapters_comes_out(alice: Caller) -> None:
+    series = strict(alice.post(URL, {"kind": "multi_lora", "spec": {}}))["series"]["adapter_read_by_distinct"]
+    columns = [column["values"] for column in series["columns"]]
+    found = {row[0]: row[1:] for row in zip(*columns, strict=True)}
+    for distinct, (gib, share) in READ_BY_DISTINCT.items():
+        assert found[distinct][0] == gib * 2**30
+        assert found[distinct][1] == pytest.approx(share, abs=5e-6)
+
+
+@pytest.mark.parametrize(("name", "expected"), RL_ROLLOUT.items())
+def test_a_reference_figure_of_rollout_comes_out(alice: Caller, name: str, expected: tuple[float, float]) -> None:
+    value, half_digit = expected
+    answer = strict(alice.post(URL, {"kind": "rl_rollout", "spec": {}}))
+    assert answer["metrics"][name]["value"] == pytest.approx(value, abs=half_digit, rel=0)
 
 
 def test_the_inputs_are_those_of_the_reference(reference: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ KV_BYTES_PER_TOKEN = {
     ("deepseek-v3", 8): 61 * 576 * 2,
 }
 
-# (kind, metric) -> value of the default design. The customer's design notes, sections 1 to 3; exact.
+# (kind, metric) -> value of the default design. The customer's design notes, sections 1 to 5; exact.
 DESIGN_FIGURES = {
     ("llm_serving", "prefill_gpus_needed"): 187.5,
     ("llm_serving", "prefill_units"): 8,
@@ -40,6 +40,20 @@ DESIGN_FIGURES = {
     ("gateway", "index_nodes"): 6_250_000,
     ("gateway", "index_bytes"): 400_000_000,
     ("gateway", "requests_lost_before_ejection"): 75,
+    ("multi_lora", "adapter_parameters"): 41_943_040,
+    ("multi_lora", "adapter_bytes"): 83_886_080,
+    ("multi_lora", "all_adapters_bytes"): 83_886_080_000,
+    ("multi_lora", "resident_adapters"): 102,
+    ("multi_lora", "swap_in_s"): 83_886_080 / 25e9,
+    ("multi_lora", "base_flops_per_token"): 16e9,
+    ("multi_lora", "lora_flops_per_token"): 83_886_080,
+    ("multi_lora", "lora_flops_ratio"): 83_886_080 / 16e9,
+    ("rl_rollout", "tokens_per_step"): 128 * 16 * 8000,
+    ("rl_rollout", "rollout_gpus_sync_needed"): 128 * 16 * 8000 / (2500 * 0.3 * 300),
+    ("rl_rollout", "rollout_gpus_async_needed"): 128 * 16 * 8000 / (2500 * 0.9 * 300),
+    ("rl_rollout", "rollout_gpus_sync"): 73,
+    ("rl_rollout", "rollout_gpus_async"): 25,
+    ("rl_rollout", "weight_sync_s"): 32e9 / (8 * 50e9),
 }
 
 # Bytes of the weights; seconds of an update by broadcast and point to point. README of checkpoint-engine, vLLM.
