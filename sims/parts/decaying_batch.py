@@ -90,9 +90,16 @@ def tell_span(state, index, stage, from_s, to_s):  # type: ignore[no-untyped-def
 
 
 @inner
-def mark_version(answer, generated, version):  # type: ignore[no-untyped-def]
-    """Book the tokens since the last mark under the weights that made them."""
+def mark_version(state, slot, generated, version):  # type: ignore[no-untyped-def]
+    """Book the tokens since the last mark under the weights that made them; those within the bound, one by one."""
+    answer = state.answers[slot]
     answer.version_tokens += (generated - answer.marked) * version
+    if state.params[0].carries == 1:
+        place = version % state.made.shape[1]
+        if state.made_by[slot, place] != version:
+            state.made_by[slot, place] = version
+            state.made[slot, place] = 0
+        state.made[slot, place] += generated - answer.marked
     answer.marked = generated
 
 
@@ -136,13 +143,11 @@ def join(state, i, slot):  # type: ignore[no-untyped-def]
 
 
 @inner
-def leave(state, i, at):  # type: ignore[no-untyped-def]
-    """Take the answer at a place of the heap (0: the next to end) out of the batch; its slot."""
-    instance = state.instances[i]
-    slot = heap_remove(state.due, state.who, i, instance.running, at)
-    answer = state.answers[slot]
+def leave(state, i, slot):  # type: ignore[no-untyped-def]
+    """An answer leaves the batch with the tokens it has; the caller sees to the heap."""
+    instance, answer = state.instances[i], state.answers[slot]
     answer.generated = tokens_of(instance, answer)
-    mark_version(answer, answer.generated, instance.version)
+    mark_version(state, slot, answer.generated, instance.version)
     instance.running -= 1
     state.totals[0].running -= 1
     instance.reads -= answer.prompt + answer.generated
@@ -150,7 +155,6 @@ def leave(state, i, at):  # type: ignore[no-untyped-def]
     state.held[answer.group, i] -= 1
     if state.params[0].shared_prompts == 0 or state.held[answer.group, i] == 0:
         instance.kv -= answer.prompt
-    return slot
 
 
 @inner
@@ -181,7 +185,8 @@ def put_back(state, i):  # type: ignore[no-untyped-def]
         for at in range(1, instance.running):
             if state.answers[state.who[i, at]].turn > state.answers[state.who[i, last]].turn:
                 last = at
-        slot = leave(state, i, last)
+        slot = heap_remove(state.due, state.who, i, instance.running, last)
+        leave(state, i, slot)
         answer = state.answers[slot]
         answer.stage = WAITING
         instance.waiting_tokens += answer.prompt + answer.generated
@@ -192,7 +197,7 @@ def put_back(state, i):  # type: ignore[no-untyped-def]
 
 @inner
 def plan(state, i, now_s):  # type: ignore[no-untyped-def]
-    """Begin decode steps up to the next end of an answer, or until KV runs out."""
+    """Decode steps up to the next end of an answer, or until KV runs out; how long they take."""
     instance, params = state.instances[i], state.params[0]
     steps = state.due[i, 0] - instance.step
     if instance.running > 1:
@@ -205,24 +210,16 @@ def plan(state, i, now_s):  # type: ignore[no-untyped-def]
     )
     instance.growth_s = params.step_s_per_kv_token * instance.running
     instance.planned = steps
-    occupy(state, i, DECODE, now_s, span_s(instance, steps))
+    return span_s(instance, steps)
 
 
 @inner
-def occupy(state, i, stage, now_s, for_s):  # type: ignore[no-untyped-def]
-    """An instance is busy for a while."""
-    state.instances[i].busy = 1
+def turn_to(state, i, stage, now_s, for_s):  # type: ignore[no-untyped-def]
+    """An instance does something for a while; `NEVER`: until something changes."""
+    instance = state.instances[i]
+    instance.busy = 0 if for_s == NEVER else 1
     enter(state, i, stage, now_s)
     schedule(state.times, state.tree, FIRST_INSTANCE + i, now_s + for_s)
-
-
-@inner
-def rest(state, i, stage, now_s):  # type: ignore[no-untyped-def]
-    """An instance does nothing of its own."""
-    state.instances[i].busy = 0
-    state.instances[i].planned = 0
-    enter(state, i, stage, now_s)
-    schedule(state.times, state.tree, FIRST_INSTANCE + i, NEVER)
 
 
 @inner
@@ -253,32 +250,24 @@ def halt(state, i, now_s):  # type: ignore[no-untyped-def]
     if instance.busy == 1 and instance.stage == DECODE:
         commit(state, i, max(0, min(instance.planned - 1, steps_done(instance, now_s))))
     if instance.stage in (DECODE, PREFILL, RECOMPUTE):
-        rest(state, i, IDLE, now_s)
+        turn_to(state, i, IDLE, now_s, NEVER)
 
 
 @inner
-def compute_owed(state, i, now_s):  # type: ignore[no-untyped-def]
-    """Begin to compute lost KV, then new prompts; whether there was any to take time."""
-    instance, rate = state.instances[i], state.params[0].prefill_tokens_per_s
-    if rate == NEVER:
-        state.totals[0].recomputed_tokens += instance.owed_kv
-        state.totals[0].prefilled_tokens += instance.owed_prompt
-        instance.owed_kv = 0
-        instance.owed_prompt = 0
-    elif instance.owed_kv > 0:
-        occupy(state, i, RECOMPUTE, now_s, instance.owed_kv / rate)
-        return True
-    elif instance.owed_prompt > 0:
-        occupy(state, i, PREFILL, now_s, instance.owed_prompt / rate)
-        return True
-    return False
+def owes(state, i):  # type: ignore[no-untyped-def]
+    """Whether KV or prompts must be computed before the next step; without a rate it takes no time."""
+    instance = state.instances[i]
+    if state.params[0].prefill_tokens_per_s == NEVER:
+        computed(state, i, RECOMPUTE)
+        computed(state, i, PREFILL)
+    return instance.owed_kv + instance.owed_prompt > 0
 
 
 @inner
-def computed(state, i):  # type: ignore[no-untyped-def]
+def computed(state, i, stage):  # type: ignore[no-untyped-def]
     """Lost KV, or the prompts, are computed."""
     instance, totals = state.instances[i], state.totals[0]
-    if instance.stage == RECOMPUTE:
+    if stage == RECOMPUTE:
         totals.recomputed_tokens += instance.owed_kv
         instance.owed_kv = 0
     else:

@@ -48,10 +48,11 @@ def open_group(state):  # type: ignore[no-untyped-def]
         answer.generated = 0
         answer.marked = 0
         answer.version_tokens = 0
-        answer.carried = 0
         answer.turn = END
         answer.instance = END
         answer.group = q
+        if state.params[0].carries == 1:
+            state.made[q * count + member, :] = 0
         answer.stage = WAITING
     totals.next_arrival += count
     totals.opened += count
@@ -138,13 +139,35 @@ def discard_old(state):  # type: ignore[no-untyped-def]
 
 
 @inner
+def masked_tokens(state, slot):  # type: ignore[no-untyped-def]
+    """Tokens of a partial rollout made by weights older than the bound: they stay out of the loss."""
+    params, version, masked = state.params[0], state.totals[0].version, state.answers[slot].length
+    if params.carries == 0:
+        return 0
+    for age in range(params.bound + 1):
+        place = (version - age) % state.made.shape[1]
+        if version >= age and state.made_by[slot, place] == version - age:
+            masked -= state.made[slot, place]
+    return masked
+
+
+@inner
 def consume_answer(state, slot):  # type: ignore[no-untyped-def]
-    """An answer goes into training: its age by version of its start, and by those of its tokens."""
+    """An answer goes into training: its age by version of its start, and by those of its tokens. What of it is older
+    than the bound may be masked; an answer that is masked in full is thrown away."""
     answer, params, totals = state.answers[slot], state.params[0], state.totals[0]
     age = totals.version - answer.version
+    masked = masked_tokens(state, slot)
+    if masked == answer.length:
+        totals.masked_answers += 1
+        book(state, slot, DISCARDED)
+        return
+    book(state, slot, CONSUMED)
+    if params.carries == 1:
+        age = min(age, params.bound)
+    totals.masked_tokens += masked
     totals.age_sum += age
     totals.token_age_sum += totals.version - answer.version_tokens / answer.length
-    totals.carried_tokens += answer.carried
     totals.late += 1 if age > params.bound else 0
     if totals.version >= params.measured_from:
         bucket = min(BUCKETS - 1, (answer.length - 1) * BUCKETS // params.longest)
@@ -162,7 +185,6 @@ def consume(state):  # type: ignore[no-untyped-def]
         for slot in range(q * params.answers, (q + 1) * params.answers):
             if state.answers[slot].stage == SCORED:
                 consume_answer(state, slot)
-                book(state, slot, CONSUMED)
             else:
                 book(state, slot, TIMED_OUT)
             state.answers[slot].stage = 0

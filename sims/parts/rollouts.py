@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-FREE, WAITING, RUNNING, GENERATED, SCORING, SCORED, DROPPED = range(7)
-"""Stages of an answer: bound to an instance or to be; decoding; ended and held back; at the pool; with a score; cut
-off by the pool and left out."""
+FREE, WAITING, RUNNING, ENDED, SCORED, DROPPED = range(6)
+"""Stages of an answer: bound to an instance or to be; decoding; ended, without a score; with one; left out, as
+scoring took too long."""
 OPEN, COMPLETE = 1, 2
 """Stages of a group that is not free."""
 IDLE, DECODE, PREFILL, RECOMPUTE, SYNC, SWITCH, LENT, DOWN = range(8)
@@ -33,7 +33,6 @@ ANSWER = np.dtype(
         ("version", "i8"),
         ("marked", "i8"),
         ("version_tokens", "i8"),
-        ("carried", "i8"),
         ("turn", "i8"),
         ("instance", "i8"),
         ("group", "i8"),
@@ -44,8 +43,7 @@ ANSWER = np.dtype(
         ("ended_s", "f8"),
     ]
 )
-"""``version`` is that of its first token, or of the first after a cut (partial rollouts: ``carried`` tokens lie before
-it); ``version_tokens`` sums the version over the first ``marked`` tokens."""
+"""``version`` is that of its first token; ``version_tokens`` sums the version over the first ``marked`` tokens."""
 GROUP = np.dtype([(name, "i8") for name in ("stage", "next", "home", "generated", "scored", "dropped", "right")])
 INSTANCE = np.dtype(
     [
@@ -88,7 +86,8 @@ COUNTS = (
     "generated_tokens",
     "prefilled_tokens",
     "recomputed_tokens",
-    "carried_tokens",
+    "masked_tokens",
+    "masked_answers",
     "preempted",
     "restarted",
     "timeouts",
@@ -129,6 +128,10 @@ TOTALS = np.dtype(
         ("generated_s", "f8"),
         ("ready_s", "f8"),
         ("train_from_s", "f8"),
+        ("lending", "i8"),
+        ("offering", "i8"),
+        ("opening", "i8"),
+        ("starting", "i8"),
         ("look_batch", "i8"),
         ("look_work", "i8"),
         ("waking", "i8"),
@@ -139,7 +142,8 @@ TOTALS = np.dtype(
     + [(name, "i8") for name in COUNTS]
     + [(name, "f8") for name in AREAS]
 )
-"""``net``: groups opened and not dropped again, which the gate compares with ``quota``."""
+"""What an event leaves to do stands in ``lending`` … ``waking`` and is done before the next: one place for each, as
+all of it is inlined. ``net``: groups opened and not dropped again, which the gate compares with ``quota``."""
 ROW = np.dtype(
     [(name, "f8") for name in ("at_s", "opened_s", "generated_s", "ready_s", "train_from_s")]
     + [(name, "i8") for name in COUNTS]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.kernel import inner
-from sims.parts.decaying_batch import mark_version, occupy, tokens_of, wake
-from sims.parts.rollouts import SYNC
+from sims.parts.decaying_batch import mark_version, tokens_of, wake
 
 
 @inner
@@ -26,19 +25,8 @@ def may_swap(state, i):  # type: ignore[no-untyped-def]
 
 
 @inner
-def begin_swap(state, i, now_s):  # type: ignore[no-untyped-def]
-    """Take the weights; whether that takes time."""
-    pause_s = state.params[0].pause_s
-    if pause_s > 0.0:
-        occupy(state, i, SYNC, now_s, pause_s)
-        return True
-    end_swap(state, i)
-    return False
-
-
-@inner
 def end_swap(state, i):  # type: ignore[no-untyped-def]
-    """The weights are there: what runs goes on under them, cut first where it would become too old."""
+    """The weights are there: what runs goes on under them."""
     instance, params, totals = state.instances[i], state.params[0], state.totals[0]
     old, new = instance.version, totals.published
     instance.swapping = 0
@@ -47,14 +35,11 @@ def end_swap(state, i):  # type: ignore[no-untyped-def]
         # It takes answers again.
         totals.look_work = 1
     for at in range(instance.running):
-        answer = state.answers[state.who[i, at]]
-        generated = tokens_of(instance, answer)
-        mark_version(answer, generated, old)
+        slot = state.who[i, at]
+        generated = tokens_of(instance, state.answers[slot])
+        mark_version(state, slot, generated, old)
         if generated == 0:
-            answer.version = new
-        elif params.carries == 1 and new - answer.version > params.bound:
-            answer.version = new
-            answer.carried = generated
+            state.answers[slot].version = new
     if params.recomputes == 1 and instance.running > 0:
         instance.owed_kv = instance.kv
         instance.owed_prompt = 0

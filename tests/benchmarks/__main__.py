@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sims.engine import kernel
-from tests.benchmarks import estimates, gateway, multi_lora, pool, serving
+from tests.benchmarks import estimates, gateway, multi_lora, pool, rollout, serving
 from tests.benchmarks.measure import Benchmark, interleaved
 
 OUT = Path(__file__).resolve().parents[2] / "build" / "benchmarks.json"
@@ -33,13 +33,18 @@ def row(*, value: float, unit: str, must: float, aim: float, ratio: float | None
 def limits() -> dict[str, dict[str, Any]]:
     """What is not a rate: smaller is better."""
     starts: dict[str, dict[str, Any]] = {}
-    for system in ("llm_serving", "kv_pool", "gateway", "multi_lora"):
+    for system in ("llm_serving", "kv_pool", "gateway", "multi_lora", "rl_rollout"):
         label = "" if system == "llm_serving" else f", {system}"
         first_s, later_s = serving.first_and_later_start_s(system)
         starts[f"first compile{label}"] = row(value=first_s, unit="s", must=20.0, aim=10.0)
         starts[f"start with cache{label}"] = row(value=later_s, unit="s", must=2.0, aim=1.0)
+    steps = {
+        f"rl_rollout step of 2,048 answers, {mode}": row(value=rollout.step_s(mode), unit="s", must=0.020, aim=0.003)
+        for mode in ("synchronous", "asynchronous")
+    }
     return {
         **starts,
+        **steps,
         "llm_serving scaling exponent": row(value=serving.scaling_exponent(), unit="", must=1.1, aim=1.02),
         "llm_serving peak memory": row(value=serving.peak_bytes(), unit="bytes", must=2.0**30, aim=2.0**29),
     }

@@ -13,12 +13,12 @@ from sims.parts.rollouts import (
     CONSUMED,
     DISCARDED,
     DOWN,
+    ENDED,
     FILTERED,
     LOST,
     OPEN,
     RUNNING,
     SCORED,
-    SCORING,
     TIMED_OUT,
     WAITING,
 )
@@ -48,6 +48,9 @@ def _audit_groups(state: State) -> None:
     by_kind = {CONSUMED: "consumed", DISCARDED: "discarded", FILTERED: "filtered", ABORTED: "aborted"}
     whole = [int(totals[f"groups_{name}"]) * count for name in by_kind.values()]
     booked = [int(state.answers_by[code]) for code in by_kind]
+    masked = int(totals.masked_answers)
+    # Answers masked in full are booked as discarded, out of groups that were trained on.
+    whole[0], whole[1] = whole[0] - masked, whole[1] + masked
     # Answers that timed out are booked apart, out of groups that were trained on or had none left.
     conserved(name="answers of filtered and other dropped groups", left=sum(booked[1:]), right=sum(whole[1:]))
     timed_out = whole[0] - booked[0] + int(totals.groups_empty) * count
@@ -80,8 +83,11 @@ def _audit_instances(state: State) -> None:
     holds(bool((state.instances.running <= params.slots).all()), name="more answers run than there are slots")
     placed = int(state.lines.queued.sum() + state.buffer[3].queued)
     conserved(name="answers placed", left=placed, right=int(totals.waiting))
-    at_pool = int((answers.stage == SCORING).sum())
-    conserved(name="answers at the pool", left=at_pool, right=int(totals.scoring + state.buffer[1].queued))
+    in_line = int(totals.scoring + state.buffer[1].queued + state.buffer[2].queued)
+    ended = answers[answers.stage == ENDED]
+    if params.score_group == 1:
+        ended = ended[state.groups[ended.group].generated == params.answers]
+    conserved(name="answers at the pool", left=len(ended), right=in_line)
     holds(bool(totals.scoring <= params.servers), name="more servers are busy than there are")
     holds(
         bool(totals.scoring == params.servers or state.buffer[1].queued == 0), name="a server rests while answers wait"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
+from sims.engine.heap import heap_remove
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, pop
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS
@@ -12,23 +13,23 @@ from sims.parts.decaying_batch import (
     admit,
     bind,
     commit,
-    compute_owed,
     computed,
     leave,
+    owes,
     plan,
     put_back,
-    rest,
     shorten,
+    turn_to,
     wake,
 )
 from sims.parts.groups import open_group
 from sims.parts.intake import begin_event
 from sims.parts.placing.dispatch import choose
-from sims.parts.rollouts import DECODE, IDLE, SYNC
-from sims.parts.scoring import POOL, hand_in, on_scored, release
-from sims.parts.versions import begin_swap, end_swap, may_swap
+from sims.parts.rollouts import DECODE, IDLE, PREFILL, RECOMPUTE, SYNC
+from sims.parts.scoring import POOL, can_serve, hand_in, on_scored, release, serve
+from sims.parts.versions import end_swap, may_swap
 from sims.systems.rl_rollout.rows import pass_time
-from sims.systems.rl_rollout.training import TRAINER, begin_run, look_for_batch, on_trainer, weights_arrive
+from sims.systems.rl_rollout.training import TRAINER, begin_run, on_trainer, settle_training, weights_arrive
 
 HOPELESS = 200
 """Batches started for each that is trained on, beyond which a run is given up."""
@@ -94,7 +95,8 @@ def end_answers(state, i, now_s):  # type: ignore[no-untyped-def]
     for _ in range(state.params[0].slots):
         if instance.running == 0 or state.due[i, 0] > instance.step:
             break
-        slot = leave(state, i, 0)
+        slot = heap_remove(state.due, state.who, i, instance.running, 0)
+        leave(state, i, slot)
         instance.served += 1
         totals.ended += 1
         totals.capped += 1 if state.answers[slot].length >= state.params[0].longest else 0
@@ -115,7 +117,7 @@ def on_instance(state, i, now_s):  # type: ignore[no-untyped-def]
     elif instance.stage == SYNC:
         end_swap(state, i)
     else:
-        computed(state, i)
+        computed(state, i, instance.stage)
     wake(state, i)
 
 
@@ -127,7 +129,8 @@ def look_at_instance(state, i, now_s):  # type: ignore[no-untyped-def]
     if instance.alive == 0 or totals.lent == 1:
         return
     if instance.busy == 0:
-        proceed(state, i, now_s)
+        stage, for_s = next_activity(state, i, now_s)
+        turn_to(state, i, stage, now_s, for_s)
     elif instance.stage == DECODE:
         joins = state.lines[i].queued > 0 and instance.running < state.params[0].slots
         if may_swap(state, i) or (joins and not drains(state, i)):
@@ -141,22 +144,23 @@ def drains(state, i):  # type: ignore[no-untyped-def]
 
 
 @inner
-def proceed(state, i, now_s):  # type: ignore[no-untyped-def]
-    """At a step boundary: take weights, start answers, compute what is missing, decode; or rest."""
-    if may_swap(state, i) and begin_swap(state, i, now_s):
-        return
+def next_activity(state, i, now_s):  # type: ignore[no-untyped-def]
+    """What an instance does from this step boundary on, and for how long: take weights, start answers and compute
+    what is missing, decode; or rest."""
+    instance, params = state.instances[i], state.params[0]
+    if may_swap(state, i):
+        return SYNC, params.pause_s
     if state.totals[0].halted == 1:
-        rest(state, i, IDLE, now_s)
-        return
+        return IDLE, NEVER
     if not drains(state, i):
         admit(state, i)
     put_back(state, i)
-    if compute_owed(state, i, now_s):
-        return
-    if state.instances[i].running > 0:
-        plan(state, i, now_s)
-    else:
-        rest(state, i, IDLE, now_s)
+    if owes(state, i):
+        owed = instance.owed_kv if instance.owed_kv > 0 else instance.owed_prompt
+        return RECOMPUTE if instance.owed_kv > 0 else PREFILL, owed / params.prefill_tokens_per_s
+    if instance.running > 0:
+        return DECODE, plan(state, i, now_s)
+    return IDLE, NEVER
 
 
 @inner
@@ -170,16 +174,18 @@ def batch_has_ended(state):  # type: ignore[no-untyped-def]
 def is_unsettled(state):  # type: ignore[no-untyped-def]
     """Whether the last event has left something to do."""
     totals = state.totals[0]
-    return totals.look_batch + totals.look_work + totals.waking > 0 or batch_has_ended(state)
+    flags = totals.lending + totals.offering + totals.opening + totals.starting + totals.look_batch
+    return flags + totals.look_work + totals.waking > 0 or can_serve(state) or batch_has_ended(state)
 
 
 @inner
 def settle(state, now_s):  # type: ignore[no-untyped-def]
     """One thing that the last event has left to do; False when the stream must bring more first."""
     totals = state.totals[0]
-    if totals.look_batch == 1:
-        totals.look_batch = 0
-        look_for_batch(state, now_s)
+    if totals.lending + totals.offering + totals.opening + totals.starting + totals.look_batch > 0:
+        settle_training(state, now_s)
+    elif can_serve(state):
+        serve(state, now_s)
     elif totals.look_work == 1:
         if not place_answers(state):
             return False
@@ -188,7 +194,7 @@ def settle(state, now_s):  # type: ignore[no-untyped-def]
         totals.waking -= 1
         look_at_instance(state, state.instances[totals.waking].waker, now_s)
     else:
-        release(state, now_s)
+        release(state)
     return True
 
 
@@ -202,7 +208,7 @@ def handle(state, source, now_s):  # type: ignore[no-untyped-def]
     elif source == TRAINER:
         on_trainer(state, now_s)
     else:
-        weights_arrive(state, now_s)
+        weights_arrive(state)
 
 
 @loop

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from sims.engine.clock import NEVER
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import pop, push
-from sims.parts.decaying_batch import LOST_LINE, enter, halt, leave, rest, wake
+from sims.parts.decaying_batch import LOST_LINE, halt, leave, turn_to, wake
 from sims.parts.rollouts import DOWN, IDLE, LOST, WAITING
 from sims.systems.rl_rollout.rows import pass_time
 
@@ -21,7 +22,8 @@ def lose(state, slot):  # type: ignore[no-untyped-def]
         answer.generated = 0
         answer.marked = 0
         answer.version_tokens = 0
-        answer.carried = 0
+        if state.params[0].carries == 1:
+            state.made[slot, :] = 0
     answer.stage = WAITING
     push(state.buffer[LOST_LINE], state.answers, slot)
 
@@ -36,7 +38,8 @@ def fail(state, i, now_s):  # type: ignore[no-untyped-def]
     instance.alive = 0
     totals.alive -= 1
     for _ in range(instance.running):
-        slot = leave(state, i, 0)
+        slot = state.who[i, instance.running - 1]
+        leave(state, i, slot)
         totals.waiting += 1
         lose(state, slot)
     for _ in range(state.lines[i].queued):
@@ -45,7 +48,7 @@ def fail(state, i, now_s):  # type: ignore[no-untyped-def]
     instance.owed_kv = 0
     instance.owed_prompt = 0
     instance.swapping = 0
-    rest(state, i, DOWN, now_s)
+    turn_to(state, i, DOWN, now_s, NEVER)
     totals.look_work = 1
 
 
@@ -59,7 +62,7 @@ def rejoin(state, i, now_s):  # type: ignore[no-untyped-def]
     instance.version = totals.published
     totals.alive += 1
     totals.look_work = 1
-    enter(state, i, IDLE, now_s)
+    turn_to(state, i, IDLE, now_s, NEVER)
     wake(state, i)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,53 +10,13 @@ from numpy.typing import NDArray
 
 from sims.engine.interval import Interval, batch_interval
 from sims.engine.sketch import percentile
-from sims.parts.rollouts import (
-    ABORTED,
-    AREAS,
-    CONSUMED,
-    COUNTS,
-    DECODE,
-    DISCARDED,
-    DOWN,
-    FILTERED,
-    IDLE,
-    LENT,
-    LOST,
-    PREFILL,
-    RECOMPUTE,
-    SWITCH,
-    SYNC,
-    T_BACK,
-    T_IDLE,
-    T_OUT,
-    T_SYNC,
-    T_TRAIN,
-    TIMED_OUT,
-)
+from sims.parts.rollouts import AREAS, COUNTS
 from sims.systems.rl_rollout.config import Config
+from sims.systems.rl_rollout.roles import ACTIVITIES, FATES, TRAINER_ACTIVITIES, shares_of
 from sims.systems.rl_rollout.state import State
 from sims.systems.rl_rollout.timeline import Levels, Span, levels_of, spans_of
 
 Rows = NDArray[Any]
-ACTIVITIES = {
-    "decode": (DECODE,),
-    "prefill": (PREFILL,),
-    "recompute": (RECOMPUTE,),
-    "sync": (SYNC,),
-    "switch": (SWITCH,),
-    "train": (LENT,),
-    "idle": (IDLE,),
-    "down": (DOWN,),
-}
-TRAINER_ACTIVITIES = {"train": (T_TRAIN,), "sync": (T_SYNC,), "switch": (T_OUT, T_BACK), "wait": (T_IDLE,)}
-FATES = {
-    "trained_on": CONSUMED,
-    "discarded": DISCARDED,
-    "filtered": FILTERED,
-    "aborted": ABORTED,
-    "timed_out": TIMED_OUT,
-    "lost": LOST,
-}
 SKETCHES = ("score_wait", "score_delay")
 BATCHES = 10
 
@@ -200,12 +159,12 @@ class Outcome:
     @property
     def instance_shares(self) -> dict[str, float]:
         """Shares of the instances' time in the window; they add up to 1."""
-        return _shares(self.spent_s[self.steps] - self.spent_s[self.warmup_steps], ACTIVITIES)
+        return shares_of(self.spent_s[self.steps] - self.spent_s[self.warmup_steps], ACTIVITIES)
 
     @property
     def trainer_shares(self) -> dict[str, float]:
         """Shares of the trainer's time in the window; they add up to 1."""
-        return _shares(self.trained_s[self.steps] - self.trained_s[self.warmup_steps], TRAINER_ACTIVITIES)
+        return shares_of(self.trained_s[self.steps] - self.trained_s[self.warmup_steps], TRAINER_ACTIVITIES)
 
     @property
     def scoring_share(self) -> float | None:
@@ -305,12 +264,6 @@ class Outcome:
     def sums(self) -> dict[str, float]:
         """All integrals of the window."""
         return {name: self.window(name) for name in AREAS}
-
-
-def _shares(spent_s: NDArray[np.float64], activities: Mapping[str, tuple[int, ...]]) -> dict[str, float]:
-    whole = float(spent_s.sum())
-    parts = {name: float(spent_s[list(codes)].sum()) for name, codes in activities.items()}
-    return {name: part / whole if whole > 0 else 0.0 for name, part in parts.items()}
 
 
 def _row_s(state: State, index: Any) -> float:

@@ -47,7 +47,8 @@ def copy_sums(row, totals):  # type: ignore[no-untyped-def]
     row.generated_tokens = totals.generated_tokens
     row.prefilled_tokens = totals.prefilled_tokens
     row.recomputed_tokens = totals.recomputed_tokens
-    row.carried_tokens = totals.carried_tokens
+    row.masked_tokens = totals.masked_tokens
+    row.masked_answers = totals.masked_answers
     row.preempted = totals.preempted
     row.restarted = totals.restarted
     row.timeouts = totals.timeouts

@@ -25,7 +25,7 @@ from sims.systems.rl_rollout.config import (
     DISCARD,
     DRAIN,
     DROP,
-    EACH,
+    GROUP,
     MODES,
     RECOMPUTE,
     Config,
@@ -49,7 +49,7 @@ PARAMS = np.dtype(
         (name, "i8")
         for name in ("kv_limit", "servers", "mode_code", "placing_code", "asynchronous", "bound", "at_once", "longest")
     ]
-    + [(name, "i8") for name in ("drains", "recomputes", "discards", "carries", "drops", "score_each", "score_batch")]
+    + [(name, "i8") for name in ("drains", "recomputes", "discards", "carries", "drops", "score_group", "score_batch")]
     + [(name, "i8") for name in ("steps", "measured_from", "drawn_from", "drawn_to")]
 )
 
@@ -57,7 +57,8 @@ PARAMS = np.dtype(
 class State(NamedTuple):
     """``lines`` wait for their instance; ``buffer``: complete groups, answers in line for scoring, those held back
     for their batch, those that lost their instance. ``due`` and ``who`` hold the batch of each instance by last step;
-    ``held`` [group, instance] counts answers whose prompt is there."""
+    ``held`` [group, instance] counts answers whose prompt is there; ``made`` are tokens of an answer by version
+    (``made_by``), the latest only."""
 
     times: NDArray[np.float64]
     tree: NDArray[np.int64]
@@ -72,6 +73,8 @@ class State(NamedTuple):
     due: NDArray[np.int64]
     who: NDArray[np.int64]
     held: NDArray[np.int32]
+    made: NDArray[np.int64]
+    made_by: NDArray[np.int64]
     score_at: NDArray[np.float64]
     score_who: NDArray[np.int64]
     spent: NDArray[np.float64]
@@ -118,7 +121,7 @@ def _params(config: Config, *, longest: int, steps: int, measured_from: int, dra
     one.drains, one.recomputes = config.swap == DRAIN, config.swap == RECOMPUTE
     one.discards, one.carries = config.enforcement == DISCARD, config.enforcement == CARRY
     one.drops = scoring.on_timeout == DROP
-    one.score_each, one.score_batch = scoring.when == EACH, scoring.when == BATCH
+    one.score_group, one.score_batch = scoring.when == GROUP, scoring.when == BATCH
     one.steps, one.measured_from = steps, measured_from
     one.drawn_from, one.drawn_to = drawn
     return params
@@ -141,6 +144,7 @@ def make_state(
     if answers > MOST_ANSWERS or groups * count > MOST_CELLS:
         raise ValueError(f"{answers} answers open at once on {count} instances are more than memory is meant for")
     slots = min(config.slots, answers)
+    versions = (answers, config.bound + 1) if config.enforcement == CARRY else (1, 1)
     times, tree = clock_arrays(FIRST_INSTANCE + count)
     totals = records(rollouts.TOTALS, count=1)
     totals[0].more, totals[0].open_group, totals[0].alive = 1, END, count
@@ -160,6 +164,8 @@ def make_state(
         due=np.zeros((count, slots), np.int64),
         who=np.zeros((count, slots), np.int64),
         held=np.zeros((groups, count), np.int32),
+        made=np.zeros(versions, np.int64),
+        made_by=np.full(versions, END),
         score_at=np.zeros((1, answers)),
         score_who=np.zeros((1, answers), np.int64),
         spent=np.zeros((count, rollouts.STAGES)),

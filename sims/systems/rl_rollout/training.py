@@ -5,15 +5,15 @@ from __future__ import annotations
 from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import END, pop, push
-from sims.parts.decaying_batch import halt, leave, rest, tell_span, wake
+from sims.parts.decaying_batch import halt, leave, tell_span, turn_to, wake
 from sims.parts.groups import abort_open, close_group, consume, discard_old
 from sims.parts.rollouts import (
     ABORTED,
     DOWN,
     IDLE,
     LENT,
+    STAGES,
     SWITCH,
-    SYNC,
     T_BACK,
     T_IDLE,
     T_OUT,
@@ -21,12 +21,13 @@ from sims.parts.rollouts import (
     T_TRAIN,
 )
 from sims.parts.scoring import empty_pool
-from sims.parts.versions import end_swap, offer
+from sims.parts.versions import offer
 from sims.systems.rl_rollout.rows import write_row
 
 TRAINER, WEIGHTS = 0, 2
 """Sources of the clock; the scoring pool's is 1."""
 TRAINER_ROW = -1
+GIVEN_BACK = STAGES
 SYNCHRONOUS, ONE_STEP_OFF, ASYNCHRONOUS, COLOCATED = range(4)
 
 
@@ -56,19 +57,11 @@ def open_window(state, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def widen_gate(state):  # type: ignore[no-untyped-def]
-    """Asynchronous: the gate moves by a batch with each version."""
-    totals, params = state.totals[0], state.params[0]
-    totals.quota = (totals.version + params.bound + 1) * params.problems
-    totals.look_work = 1
-
-
-@inner
 def empty_instance(state, i):  # type: ignore[no-untyped-def]
     """Take all answers from an instance that stands still."""
     instance = state.instances[i]
     for _ in range(instance.running):
-        leave(state, i, instance.running - 1)
+        leave(state, i, state.who[i, instance.running - 1])
     state.totals[0].waiting -= state.lines[i].queued
     state.lines[i].head = END
     state.lines[i].tail = END
@@ -105,7 +98,6 @@ def stop_generation(state, now_s):  # type: ignore[no-untyped-def]
     """The batch is full: nothing more starts, and what is unfinished is dropped or stands still."""
     totals, params = state.totals[0], state.params[0]
     totals.quota = 0
-    totals.ready_s = now_s
     if totals.in_flight <= params.problems:
         return
     totals.halted = 1
@@ -117,23 +109,12 @@ def stop_generation(state, now_s):  # type: ignore[no-untyped-def]
 
 @inner
 def lend(state, stage, now_s):  # type: ignore[no-untyped-def]
-    """Co-located: the GPUs of all instances change sides, or train."""
-    state.totals[0].lent = 1
-    for i in range(len(state.instances)):
-        if state.instances[i].stage == SYNC:
-            end_swap(state, i)
-        if state.instances[i].stage != DOWN:
-            rest(state, i, stage, now_s)
-
-
-@inner
-def take_back(state, now_s):  # type: ignore[no-untyped-def]
-    """Co-located: the GPUs generate again; what was held of KV is lost."""
-    state.totals[0].lent = 0
+    """Co-located: the GPUs of all instances change sides, train, or are back (`IDLE`) without the KV they held."""
+    state.totals[0].lent = 0 if stage == IDLE else 1
     for i in range(len(state.instances)):
         instance = state.instances[i]
         if instance.stage != DOWN:
-            rest(state, i, IDLE, now_s)
+            turn_to(state, i, stage, now_s, NEVER)
             if instance.running > 0:
                 instance.owed_kv = instance.kv
                 instance.owed_prompt = 0
@@ -143,109 +124,131 @@ def take_back(state, now_s):  # type: ignore[no-untyped-def]
 def look_for_batch(state, now_s):  # type: ignore[no-untyped-def]
     """Begin with the next batch if there is one and the trainer is free."""
     totals, params = state.totals[0], state.params[0]
+    totals.look_batch = 0
     if totals.trainer != T_IDLE or state.buffer[0].queued < params.problems or totals.arrived == 0:
         return
+    totals.ready_s = now_s
+    totals.starting = 1
     if params.mode_code == ASYNCHRONOUS:
-        totals.ready_s = now_s
-        begin_training(state, now_s)
         return
     stop_generation(state, now_s)
     if params.mode_code == COLOCATED and params.switch_s > 0.0:
+        totals.lending = SWITCH
+        totals.starting = 0
         set_trainer(state, T_OUT, now_s, params.switch_s)
-        lend(state, SWITCH, now_s)
-    elif params.mode_code == ONE_STEP_OFF and totals.published < totals.version and params.pause_s > 0.0:
-        offer(state)
+    elif params.mode_code == ONE_STEP_OFF and totals.published < totals.version:
+        totals.offering = 1
+        totals.starting = 0
         set_trainer(state, T_SYNC, now_s, params.pause_s)
-    else:
-        begin_training(state, now_s)
 
 
 @inner
 def begin_training(state, now_s):  # type: ignore[no-untyped-def]
     """Train on the oldest groups; one step off, the next batch begins at the same time."""
     totals, params = state.totals[0], state.params[0]
-    if params.mode_code == ONE_STEP_OFF and totals.published < totals.version:
-        offer(state)
+    totals.starting = 0
     consume(state)
     totals.train_from_s = now_s
     set_trainer(state, T_TRAIN, now_s, params.train_s)
     if params.mode_code == COLOCATED:
-        lend(state, LENT, now_s)
+        totals.lending = LENT
     elif params.mode_code == ONE_STEP_OFF:
         totals.arrived = 0
-        open_window(state, now_s)
+        totals.opening = 1
 
 
 @inner
 def end_training(state, now_s):  # type: ignore[no-untyped-def]
-    """There is a new version."""
+    """There is a new version; what the trainer does next, and for how long."""
     totals, params = state.totals[0], state.params[0]
-    state.trained[T_TRAIN] += now_s - totals.trainer_since_s
+    # Its time up to here belongs to the row.
     tell_span(state, TRAINER_ROW, T_TRAIN, totals.trainer_since_s, now_s)
+    state.trained[T_TRAIN] += now_s - totals.trainer_since_s
     totals.trainer_since_s = now_s
     totals.version += 1
     write_row(state, now_s)
     if totals.version >= params.steps:
         totals.done = 1
-    elif params.mode_code == COLOCATED and params.switch_s > 0.0:
-        set_trainer(state, T_BACK, now_s, params.switch_s)
-        lend(state, SWITCH, now_s)
-    else:
-        hand_over(state, now_s)
+    if params.discards == 1:
+        discard_old(state)
+    if params.mode_code == COLOCATED and params.switch_s > 0.0:
+        totals.lending = SWITCH
+        return T_BACK, params.switch_s
+    return hand_over(state, now_s)
 
 
 @inner
 def hand_over(state, now_s):  # type: ignore[no-untyped-def]
-    """The weights are on their way; asynchronous training goes on once they are handed out."""
+    """The weights are on their way; what the trainer does next, and for how long."""
     params = state.params[0]
-    if params.mode_code == COLOCATED:
-        take_back(state, now_s)
-    if params.mode_code == ASYNCHRONOUS:
-        widen_gate(state)
-        if params.discards == 1:
-            discard_old(state)
-    waits = params.mode_code != ONE_STEP_OFF and params.pause_s > 0.0
-    set_trainer(state, T_SYNC if waits else T_IDLE, now_s, params.pause_s if waits else NEVER)
     if params.transfer_s > 0.0:
         schedule(state.times, state.tree, WEIGHTS, now_s + params.transfer_s)
     else:
-        weights_arrive(state, now_s)
+        weights_arrive(state)
+    if params.mode_code == COLOCATED:
+        # Idle is 0, no flag: given back is one beyond the stages.
+        state.totals[0].lending = GIVEN_BACK
+    if params.mode_code == ONE_STEP_OFF:
+        return T_IDLE, NEVER
+    return T_SYNC, params.pause_s
 
 
 @inner
-def weights_arrive(state, now_s):  # type: ignore[no-untyped-def]
+def weights_arrive(state):  # type: ignore[no-untyped-def]
     """The new weights can be taken by the instances."""
-    params = state.params[0]
-    state.totals[0].arrived = 1
+    totals, params = state.totals[0], state.params[0]
+    totals.arrived = 1
     schedule(state.times, state.tree, WEIGHTS, NEVER)
     if params.mode_code == ONE_STEP_OFF:
-        state.totals[0].look_batch = 1
+        totals.look_batch = 1
         return
-    offer(state)
-    if params.mode_code != ASYNCHRONOUS:
-        open_window(state, now_s)
+    totals.offering = 1
+    if params.mode_code == ASYNCHRONOUS:
+        totals.quota = (totals.version + params.bound + 1) * params.problems
+        totals.look_work = 1
+    else:
+        totals.opening = 1
 
 
 @inner
 def on_trainer(state, now_s):  # type: ignore[no-untyped-def]
     """What the trainer was at is over."""
     totals = state.totals[0]
+    stage, for_s = T_IDLE, NEVER
     if totals.trainer == T_TRAIN:
-        end_training(state, now_s)
+        stage, for_s = end_training(state, now_s)
     elif totals.trainer == T_BACK:
-        hand_over(state, now_s)
+        stage, for_s = hand_over(state, now_s)
     elif totals.trainer == T_OUT or state.params[0].mode_code == ONE_STEP_OFF:
+        totals.starting = 1
+        return
+    set_trainer(state, stage, now_s, for_s)
+
+
+@inner
+def settle_training(state, now_s):  # type: ignore[no-untyped-def]
+    """One thing that the trainer has left to do, in the order in which they follow from each other."""
+    totals = state.totals[0]
+    if totals.lending > 0:
+        stage = IDLE if totals.lending == GIVEN_BACK else totals.lending
+        totals.lending = 0
+        lend(state, stage, now_s)
+    elif totals.offering == 1:
+        totals.offering = 0
+        offer(state)
+    elif totals.opening == 1:
+        totals.opening = 0
+        open_window(state, now_s)
+    elif totals.starting == 1:
         begin_training(state, now_s)
     else:
-        set_trainer(state, T_IDLE, now_s, NEVER)
+        look_for_batch(state, now_s)
 
 
 @inner
 def begin_run(state):  # type: ignore[no-untyped-def]
     """The first batches start under version 0."""
-    totals = state.totals[0]
+    totals, params = state.totals[0], state.params[0]
     totals.arrived = 1
-    if state.params[0].mode_code == ASYNCHRONOUS:
-        widen_gate(state)
-    else:
-        open_window(state, 0.0)
+    totals.look_work = 1
+    totals.quota = (params.bound + 1) * params.problems if params.mode_code == ASYNCHRONOUS else params.at_once
