@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sims.engine.kernel import inner
 from sims.engine.lists import END
-from sims.parts.adapters import NO_LINE, READY
+from sims.parts.adapters import NO_LINE
 from sims.parts.fair_share import counter
 
 
@@ -43,13 +43,24 @@ def rank(state, u, k):  # type: ignore[no-untyped-def]
 
 
 @inner
+def is_passed_over(state, u, k, room):  # type: ignore[no-untyped-def]
+    """Whether an adapter's turn has not come: no place is kept for it, or its tenant has all the slots it may."""
+    cell, t = state.cells[u, k], state.tenant_of[k]
+    if cell.claimed == 1:
+        return False
+    if not room:
+        return True
+    return cell.users == 0 and state.lanes[u, t].slots >= state.tenants[t].slots and k != state.params[0].adapters
+
+
+@inner
 def first_in_line(state, u, line, room):  # type: ignore[no-untyped-def]
     """The adapter whose first request is next; without room only one that a place is kept for. −1 when none is."""
     best, best_rank, best_seq = END, 0.0, 0
     for at in range(state.lined[u, line]):
         k = state.lines[u, line, at]
         cell = state.cells[u, k]
-        if line == READY and not room and cell.claimed == 0:
+        if is_passed_over(state, u, k, room):
             continue
         its = rank(state, u, k)
         if best == END or its < best_rank or (its == best_rank and cell.first_seq < best_seq):

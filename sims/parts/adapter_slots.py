@@ -88,6 +88,7 @@ def grant(state, u, k, now_s):  # type: ignore[no-untyped-def]
     unit.empty_slots -= 1
     unit.claimed += 1
     cell.claimed = 1
+    state.lanes[u, state.tenant_of[k]].slots += 1
     cell.granted_s = now_s
     cell.granted_mark = shortage_s(unit, now_s)
     copy_in(state, u, k, now_s)
@@ -97,12 +98,13 @@ def grant(state, u, k, now_s):  # type: ignore[no-untyped-def]
 def use(state, u, k):  # type: ignore[no-untyped-def]
     """One more request of the adapter is in the batch."""
     unit, cell = state.units[u], state.cells[u, k]
-    unit.claimed -= cell.claimed
-    cell.claimed = 0
     cell.users += 1
     if cell.users == 1 and k != state.params[0].adapters:
+        state.lanes[u, state.tenant_of[k]].slots += 1 - cell.claimed
         unit.distinct += 1
         unit.idle -= take_out(state, u, IN_SLOTS, k)
+    unit.claimed -= cell.claimed
+    cell.claimed = 0
 
 
 @inner
@@ -113,6 +115,7 @@ def rest(state, u, k):  # type: ignore[no-untyped-def]
     if cell.users > 0 or k == state.params[0].adapters:
         return
     unit.distinct -= 1
+    state.lanes[u, state.tenant_of[k]].slots -= 1
     if cell.pinned == 0:
         put_newest(state, u, IN_SLOTS, k)
         unit.idle += 1

@@ -76,6 +76,7 @@ LANE = np.dtype(
     [
         ("waiting", "i8"),
         ("at", "i8"),
+        ("slots", "i8"),
         ("running", "i8"),
         ("since_step", "i8"),
         ("lift", "f8"),
@@ -93,7 +94,8 @@ LANE = np.dtype(
         ("download_bytes", "f8"),
     ]
 )
-"""A tenant on a replica: its counter of fair scheduling, and what it is to be billed for."""
+"""A tenant on a replica: the slots whose adapters run or are about to, its counter of fair scheduling, and what it is
+to be billed for."""
 
 REPLICA = np.dtype(
     [

@@ -19,6 +19,7 @@ from sims.parts.meter import batch_at
 TENANT = np.dtype(
     [
         ("weight", "f8"),
+        ("slots", "i8"),
         ("rate", "f8"),
         ("burst", "f8"),
         ("level", "f8"),

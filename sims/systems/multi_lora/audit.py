@@ -82,6 +82,10 @@ def _audit_batch(state: State, u: int, flying: Any) -> None:
     conserved(name=f"distinct adapters in replica {u}", left=int((users[:-1] > 0).sum()), right=int(unit.distinct))
     waiting = np.bincount(here.tenant[here.stage == WAITING], minlength=len(state.tenants))
     holds(bool((waiting == state.lanes.waiting[u]).all()), name=f"requests of tenants that wait at replica {u}")
+    using = (state.cells.users[u][:-1] > 0) | (state.cells.claimed[u][:-1] > 0)
+    slots = np.bincount(state.tenant_of[:-1][using], minlength=len(state.tenants))
+    holds(bool((slots == state.lanes.slots[u]).all()), name=f"slots of tenants in replica {u}")
+    holds(bool((slots <= state.tenants.slots).all()), name=f"a tenant has more slots of replica {u} than it may")
     running = np.bincount(mine.tenant, minlength=len(state.tenants))
     holds(bool((running == state.lanes.running[u]).all()), name=f"sequences of tenants in replica {u}")
     done = int(steps_done(unit, float(state.totals[0].now_s))) if unit.emits == 1 else 0
@@ -129,7 +133,7 @@ def _audit_rest(state: State, u: int) -> None:
         return
     if unit.planned == 0:
         conserved(name=f"work of resting replica {u}", left=int(unit.running + unit.filling), right=0)
-        if unit.claimed < params.max_running:
+        if unit.claimed < params.max_running and (state.tenants.slots >= params.slots).all():
             conserved(name=f"ready and not run in replica {u}", left=int(state.lined[u, READY]), right=0)
             wanting = int(state.lined[u, WANTING]) if unit.empty_slots + unit.idle > 0 else 0
             conserved(name=f"slots not given in replica {u}", left=wanting, right=0)

@@ -79,7 +79,7 @@ class Config:
     policy: str = "load_aware"
     """One of `POLICIES`."""
     copies: int = 1
-    """Replicas of each adapter under ``affinity``."""
+    """Replicas of each adapter under ``affinity``, at the least under ``load_aware``."""
     copies_per_load: float = 4.0
     """``load_aware`` gives an adapter this × its share of the traffic × the replicas, rounded up."""
     load_bound: float = math.inf
@@ -161,6 +161,13 @@ class Tenants:
     """Prompt and output tokens a second by tenant, on average; empty: no limits."""
     bursts_tokens: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """Tokens that may come at once by tenant; empty: ten seconds of the limit."""
+    slots: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Slots of a replica that a tenant's running adapters may hold at once, by tenant; empty: no quota."""
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "bursts_tokens", "slots"):
+            if np.any(getattr(self, name) <= 0):
+                raise ValueError(f"{name} of tenants must be above 0")
 
     @classmethod
     def evenly(cls, adapters: int, *, tenants: int) -> Tenants:

@@ -129,6 +129,7 @@ def isolate(state, u, now_s):  # type: ignore[no-untyped-def]
     for t in range(state.lanes.shape[1]):
         settle_lane(state, u, t)
         state.lanes[u, t].waiting = 0
+        state.lanes[u, t].slots = 0
     for at in range(state.ring.shape[1]):
         state.ring[u, at] = END
     clear_queue(state.filling[u])

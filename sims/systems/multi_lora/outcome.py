@@ -13,7 +13,7 @@ from sims.engine.interval import Interval
 from sims.engine.run import COMPLETE
 from sims.engine.sketch import Histogram
 from sims.parts.adapter_meter import E2E, SLOT_WAIT, TPOT
-from sims.parts.adapters import BARE, COLD, HEATS, HOT, WARM
+from sims.parts.adapters import BARE, COLD, HEATS, HELD, HOT, PARKED, WAITING, WARM
 from sims.parts.course import Course
 from sims.parts.course import Recorder as Window
 from sims.parts.lora_steps import ITL
@@ -56,6 +56,8 @@ class Outcome:
     """Length of the window as far as the run came [s]."""
     distinct_s: NDArray[np.float64]
     """Busy time of each replica by distinct adapters in its batch [replica, adapters] in the window [s]."""
+    oldest_waiting_s: float
+    """How long the request has waited at the end that has waited longest for its first token; 0 when none does [s]."""
     log: np.recarray
     """The first finished requests, when asked for."""
 
@@ -91,6 +93,7 @@ class Outcome:
             replicas=_grown(closed.replicas, since=begun.replicas),
             span_s=max(0.0, closed.at_s - begun.at_s),
             distinct_s=state.distinct_s,
+            oldest_waiting_s=_oldest_s(state, at_s=final.at_s),
             log=state.log[: int(totals.logged)].view(np.recarray),
         )
 
@@ -184,6 +187,11 @@ class Outcome:
     def is_complete(self) -> bool:
         """Whether the run came to its end."""
         return self.ending == COMPLETE
+
+
+def _oldest_s(state: State, *, at_s: float) -> float:
+    waits = state.requests[np.isin(state.requests.stage, (HELD, PARKED, WAITING)) & (state.requests.generated == 0)]
+    return float(at_s - waits.arrival_s.min()) if len(waits) else 0.0
 
 
 def _histograms(sketches: NDArray[np.int64]) -> dict[str, Histogram]:

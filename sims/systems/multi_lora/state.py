@@ -29,8 +29,9 @@ from sims.systems.multi_lora.config import HOMED, PREFILLS, SCHEDULERS, SWAPS, C
 
 FIRST_SLOTS = 4096
 BURST_S = 10.0
-MOST_CELLS = 1 << 23
-"""Adapters × replicas; beyond this the table would take more than a gigabyte."""
+NO_QUOTA = 1 << 40
+MOST_CELLS = 1 << 22
+"""Adapters and tenants × replicas; beyond this the tables would take more than half a gigabyte."""
 
 INTEGERS = ("int", "bool")
 PARAMS = np.dtype(
@@ -94,7 +95,7 @@ def placement(config: Config, shares: NDArray[np.float64], *, seed: int) -> tupl
     copies = np.full(config.adapters + 1, min(count, config.copies if config.policy == "affinity" else 1), np.int64)
     if config.policy == "load_aware":
         wanted = np.ceil(config.copies_per_load * count * shares - 1e-9).astype(np.int64)
-        copies[:-1] = np.clip(wanted, 1, count)
+        copies[:-1] = np.clip(wanted, min(count, config.copies), count)
         orders[:-1] = balanced_orders(shares, copies=copies[:-1], orders=orders[:-1])
     return orders, copies
 
@@ -125,6 +126,7 @@ def _tenants(tenants: Tenants) -> np.recarray:
     made.burst = tenants.by_tenant("bursts_tokens", otherwise=math.nan)
     made.burst = np.where(np.isnan(made.burst), BURST_S * made.rate, made.burst)
     made.level = made.burst
+    made.slots = np.minimum(tenants.by_tenant("slots", otherwise=NO_QUOTA), NO_QUOTA)
     made.head = made.tail = END
     return made
 
@@ -142,8 +144,9 @@ def make_state(
 ) -> State:
     """A system without requests whose measuring window starts at ``from_s`` with batches of ``batch_s``."""
     count, adapters = config.replicas, config.adapters + 1
-    if count * adapters > MOST_CELLS:
-        raise ValueError(f"{config.adapters} adapters on {count} replicas are more than the table is meant for")
+    if count * (adapters + tenants.count) > MOST_CELLS:
+        what = f"{config.adapters} adapters of {tenants.count - 1} tenants on {count} replicas"
+        raise ValueError(f"{what} are more than the tables are meant for")
     times, tree = clock_arrays(2 + 3 * count)
     buckets, bucket_tree = clock_arrays(tenants.count)
     homes, copies = placement(config, shares, seed=seed)

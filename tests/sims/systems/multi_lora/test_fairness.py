@@ -10,6 +10,7 @@ import pytest
 
 from sims.parts.arrivals import Lengths, Poisson
 from sims.systems.multi_lora import AdapterRequests, Burst, Outcome, Popularity, Tenants, simulate
+from sims.systems.multi_lora.audit import audit
 from tests.sims.systems.multi_lora.scene import config
 
 SHORT = Lengths(input_tokens=100, output_tokens=50, input_sigma=0.5, output_sigma=0.5, most_tokens=1000)
@@ -109,6 +110,25 @@ def test_held_requests_leave_at_the_rate_of_the_limit() -> None:
     assert found.counts["finished"] == 200
     np.testing.assert_allclose(np.diff(sent)[5:], 0.15, rtol=1e-6)
     assert found.waits_s()["held"] == pytest.approx(float(np.mean(sent - _arrivals(source))), rel=1e-6)
+
+
+def test_a_quota_of_slots_leaves_others_room() -> None:
+    """A tenant with ten busy adapters and four slots in all: the other's one adapter waits for none of them."""
+    tenants = Tenants(np.array([0] * 10 + [1]))
+    setup = config(
+        replicas=1, adapters=11, slots=4, host_adapters=11, preload="host", kv_capacity_tokens=10**6, max_running=1000
+    )
+    ranks = np.append(np.full(10, 1.0), 0.2)
+    source = AdapterRequests(Poisson(25.0, SHORT, duration_s=200.0), Popularity(ranks))
+    waits = []
+    for quota in (np.zeros(0, np.int64), np.array([3])):
+        found = simulate(
+            setup, source=source, tenants=replace(tenants, slots=quota), warmup_s=20.0, log=10**5, check=audit
+        )
+        other = found.log[found.log.adapter == 10]
+        waits.append(float(np.mean(other.admitted_s - other.sent_s)))
+    assert waits[0] > 1.0
+    assert waits[1] < 0.2
 
 
 def _arrivals(source: AdapterRequests) -> np.ndarray:

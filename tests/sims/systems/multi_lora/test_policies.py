@@ -44,6 +44,13 @@ def test_popular_adapters_have_more_homes_under_load_aware_placement() -> None:
     assert counts == np.minimum(4, np.ceil(16 * shares)).astype(int).tolist()
 
 
+def test_load_aware_placement_keeps_the_least_copies() -> None:
+    found = simulate(replace(ROOMY, policy="load_aware", copies=2), source=asked(requests=3000), log=3000)
+    counts = [len(np.unique(found.log.unit[found.log.adapter == adapter])) for adapter in range(COUNT)]
+    assert counts[0] == 4
+    assert min(counts) == 2
+
+
 def test_the_bound_sends_a_crowd_to_other_replicas() -> None:
     """One adapter has all the traffic and one home, unless the home may not have more than twice the mean."""
     crowd = asked(popularity=Popularity(np.array([1.0])), rate=60.0)

@@ -61,6 +61,7 @@ def test_overload_ends_in_bounded_time() -> None:
     found = simulate(config(), source=asked(rate=500.0, duration_s=60.0))
     assert found.ending == COMPLETE
     assert not found.is_steady
+    assert 30 < found.oldest_waiting_s <= 60.1
 
 
 def test_the_pool_of_requests_grows() -> None:
@@ -94,6 +95,10 @@ def test_a_source_that_names_unknown_adapters_is_refused() -> None:
         simulate(config(), source=asked(adapters=30))
     with pytest.raises(ValueError, match="tenants name 3 adapters"):
         simulate(config(), source=asked(), tenants=Tenants(np.arange(3)))
+    with pytest.raises(ValueError, match="slots of tenants must be above 0"):
+        Tenants(np.arange(3), slots=np.array([0]))
+    with pytest.raises(ValueError, match="more than the tables are meant for"):
+        simulate(config(adapters=10**6, replicas=8), source=asked())
     with pytest.raises(ValueError, match="either drawn"):
         AdapterRequests(Poisson(1.0, Lengths(1, 1), requests=1))
 
