@@ -287,3 +287,33 @@ def test_shades_of_a_heat_map_follow_the_figures_on_a_log_axis_too() -> None:
     }
     assert shades[False] == ["0.08", "0.17", "1.00", "0.08", "0.08"]
     assert shades[True] == ["0.08", "0.58", "1.00", "0.08", "0.08"]
+
+
+def test_a_long_label_between_two_lanes_stands_free_of_both_boxes() -> None:
+    label = "3.44/s swaps, 12.3 ms each"
+    boxes = (
+        Box("a", "Above", rank=1),
+        Box("b", "Below", rank=1, lane=1),
+        *(Box(f"{n}", f"{n}", rank=n) for n in (0, 2, 3)),
+    )
+    root = parsed(svg.diagram(Diagram("t", boxes, (Flow("b", "a", label),))))
+    texts = [(element.text or "", float(element.attrib["y"])) for element in root.iter("text")]
+    words = [y for text, y in texts if text and text in label]
+    rects = sorted(
+        (float(r.attrib["y"]), float(r.attrib["height"]))
+        for r in root.iter("rect")
+        if r.attrib["x"] == _x_of(root, "Above")
+    )
+    (above, height), (below, _) = rects
+    assert len(words) > 1
+    assert above + height < min(words) - 9
+    assert max(words) < below
+
+
+def _x_of(root: ElementTree.Element, title: str) -> str:
+    """The left edge of the box with this title."""
+    middle = next(float(text.attrib["x"]) for text in root.iter("text") if text.text == title)
+    inside = [
+        r for r in root.iter("rect") if float(r.attrib["x"]) < middle < float(r.attrib["x"]) + float(r.attrib["width"])
+    ]
+    return inside[0].attrib["x"]

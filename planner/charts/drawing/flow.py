@@ -15,6 +15,9 @@ from planner.core.diagram import Box, Diagram, Flow
 WIDE = 860.0
 _PAD = 10.0
 _MOST_LINES = 4
+_LANE_GAP = 34.0
+_FOOT = 3 * LINE
+"""Room for the label of a flow that runs around below the boxes, where it finds none above it."""
 _OUTLINE = 'fill="var(--chart-ground)" stroke="var(--chart-axis)"'
 _LID = 'fill="none" stroke="var(--chart-axis)"'
 _FLOW = 'fill="none" stroke="var(--chart-muted)" stroke-width="1.5"'
@@ -25,7 +28,7 @@ def draw(diagram: Diagram, *, width: float, vertical: bool) -> Canvas:
     cells, height = (_stacked if vertical else _in_a_row)(diagram, width)
     detours = sum(is_long(cells, flow) for flow in diagram.flows)
     canvas = Canvas(width, height + (0 if vertical else DETOUR * detours + (8 if detours else 0)))
-    labels = Labels(border=Area(0, 0, canvas.width, canvas.height))
+    labels = Labels(border=Area(0, 0, canvas.width, canvas.height + (_FOOT if detours and not vertical else 0)))
     labels.taken.extend(Area(cell.x, cell.y, cell.x + cell.width, cell.y + cell.height) for cell in cells.values())
     taken_detours = 0
     routes = []
@@ -45,6 +48,7 @@ def draw(diagram: Diagram, *, width: float, vertical: bool) -> Canvas:
         side_by_side = vertical and ends[0].box.rank == ends[1].box.rank
         room = _label_room(cells, flow, route, vertical=vertical)
         _flow_label(canvas, labels, flow, route, room=room, between=ends if side_by_side else [])
+    canvas.height = max([canvas.height, *(area.bottom + 4 for area in labels.taken)])
     return canvas
 
 
@@ -62,7 +66,7 @@ def _in_a_row(diagram: Diagram, width: float) -> tuple[Mapping[str, Cell], float
     each = min(210.0, (width - gap * (len(ranks) - 1)) / max(len(ranks), 1))
     left = (width - each * len(ranks) - gap * (len(ranks) - 1)) / 2
     columns = [[_measured(box, each) for box in boxes] for boxes in ranks.values()]
-    lane_gap = 34.0
+    lane_gap = _lane_gap(diagram, room=_beside_room(each))
     tallest = max((sum(cell[2] for cell in column) + lane_gap * (len(column) - 1) for column in columns), default=0.0)
     cells: dict[str, Cell] = {}
     for index, column in enumerate(columns):
@@ -71,6 +75,19 @@ def _in_a_row(diagram: Diagram, width: float) -> tuple[Mapping[str, Cell], float
             cells[box.name] = Cell(box, title, lines, left + index * (each + gap), y, each, height)
             y += height + lane_gap
     return cells, tallest + 4
+
+
+def _lane_gap(diagram: Diagram, *, room: float) -> float:
+    """Room between lanes: as much as the labels of flows within a rank ask for."""
+    rank_of = {box.name: box.rank for box in diagram.boxes}
+    beside = [flow.label for flow in diagram.flows if rank_of.get(flow.source) == rank_of.get(flow.target)]
+    tallest = max((len(wrap(label, room, lines=4)) for label in beside if label), default=0)
+    return max(_LANE_GAP, LINE * tallest + 12)
+
+
+def _beside_room(width: float) -> float:
+    """For the label of a flow between boxes of one rank, of this width."""
+    return max(width / 2 - 8, 60.0)
 
 
 def _stacked(diagram: Diagram, width: float) -> tuple[Mapping[str, Cell], float]:
@@ -167,11 +184,13 @@ def _head(canvas: Canvas, before: tuple[float, float], tip: tuple[float, float])
 def _label_room(
     cells: Mapping[str, Cell], flow: Flow, route: Sequence[tuple[float, float]], *, vertical: bool
 ) -> float:
-    if vertical or is_long(cells, flow):
-        return 150.0
-    if cells[flow.source].box.rank == cells[flow.target].box.rank:
-        return max(cells[flow.source].width / 2 - 8, 60.0)
     (ax, _), (bx, _) = _longest(route)
+    if vertical:
+        return 150.0
+    if is_long(cells, flow):
+        return max(abs(bx - ax) - 24, 150.0)
+    if cells[flow.source].box.rank == cells[flow.target].box.rank:
+        return _beside_room(cells[flow.source].width)
     return max(abs(bx - ax) - 12, 46.0)
 
 
