@@ -1,8 +1,9 @@
 """Fair scheduling by counters of weighted tokens, one for each tenant on each replica.
 
 Of the tenants that wait, the one with the lowest counter is next. A tenant that comes back from idling starts at the
-lowest counter of those that wait, or where the last one left off, so that nobody saves up (Sheng et al. 2024, VTC,
-Algorithm 2). Output tokens are counted as they come: what a tenant's sequences have produced follows from the steps.
+lowest counter of those that wait, or where the last one left off, so that nobody saves up (virtual token counters,
+Sheng et al. 2024, arXiv 2401.00588). Output tokens are counted as they come: what a tenant's sequences have produced
+follows from the steps.
 """
 
 from __future__ import annotations

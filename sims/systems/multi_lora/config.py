@@ -31,6 +31,7 @@ class Config:
     + ``lora_step_s`` + max(D·``lora_s_per_adapter``, A·``lora_s_per_sequence``).
     Grouped kernels read each distinct adapter once: ``lora_s_per_adapter`` is the slot's bytes over the bandwidth,
     ``lora_s_per_sequence`` the arithmetic. Gathering kernels read an adapter for every sequence: the second alone.
+    What adapters add to prompt tokens belongs into ``prefill_s_per_token``.
     """
 
     replicas: int

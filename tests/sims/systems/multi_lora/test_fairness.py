@@ -38,7 +38,7 @@ def crowd(scheduler: str, *, rates: tuple[float, float] = (60.0, 20.0), **option
 
 
 def bound(outcome: Outcome) -> float:
-    """2 · max(w_p · L_in, w_q · M) for two backlogged tenants (Sheng et al. 2024, theorem 4.4)."""
+    """2 · max(w_p · L_in, w_q · M) for two backlogged tenants (Sheng et al. 2024, arXiv 2401.00588)."""
     return 2 * max(outcome.config.input_weight * 1000, outcome.config.output_weight * KV_TOKENS)
 
 
