@@ -96,10 +96,10 @@ def mark_version(state, slot, generated, version):  # type: ignore[no-untyped-de
     answer.version_tokens += (generated - answer.marked) * version
     if state.params[0].carries == 1:
         place = version % state.made.shape[1]
-        if state.made_by[slot, place] != version:
-            state.made_by[slot, place] = version
-            state.made[slot, place] = 0
-        state.made[slot, place] += generated - answer.marked
+        if state.made[slot, place, 1] != version:
+            state.made[slot, place, 1] = version
+            state.made[slot, place, 0] = 0
+        state.made[slot, place, 0] += generated - answer.marked
     answer.marked = generated
 
 

@@ -52,7 +52,7 @@ def open_group(state):  # type: ignore[no-untyped-def]
         answer.instance = END
         answer.group = q
         if state.params[0].carries == 1:
-            state.made[q * count + member, :] = 0
+            state.made[q * count + member, :, 0] = 0
         answer.stage = WAITING
     totals.next_arrival += count
     totals.opened += count
@@ -64,8 +64,8 @@ def open_group(state):  # type: ignore[no-untyped-def]
 @inner
 def book(state, slot, fate):  # type: ignore[no-untyped-def]
     """Put an answer and its tokens down under a fate."""
-    state.answers_by[fate] += 1
-    state.tokens_by[fate] += state.answers[slot].generated
+    state.fates[0, fate] += 1
+    state.fates[1, fate] += state.answers[slot].generated
 
 
 @inner
@@ -146,8 +146,8 @@ def masked_tokens(state, slot):  # type: ignore[no-untyped-def]
         return 0
     for age in range(params.bound + 1):
         place = (version - age) % state.made.shape[1]
-        if version >= age and state.made_by[slot, place] == version - age:
-            masked -= state.made[slot, place]
+        if version >= age and state.made[slot, place, 1] == version - age:
+            masked -= state.made[slot, place, 0]
     return masked
 
 
@@ -181,7 +181,7 @@ def consume(state):  # type: ignore[no-untyped-def]
     for _ in range(params.problems):
         q = pop(state.buffer[0], state.groups)
         if totals.version >= params.measured_from:
-            state.group_ages[min(age_of(state, q), AGES - 1)] += 1
+            state.ages[BUCKETS, min(age_of(state, q), AGES - 1)] += 1
         for slot in range(q * params.answers, (q + 1) * params.answers):
             if state.answers[slot].stage == SCORED:
                 consume_answer(state, slot)

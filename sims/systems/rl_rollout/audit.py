@@ -34,7 +34,7 @@ def audit(state: State) -> None:
     live = state.groups.stage > 0
     conserved(name="groups open", left=int(live.sum()), right=int(totals.in_flight))
     answers = state.answers.reshape(-1, count)[live].ravel()
-    fates = int(state.answers_by.sum() - state.answers_by[LOST])
+    fates = int(state.fates[0].sum() - state.fates[0, LOST])
     conserved(name="answers opened", left=int(totals.opened), right=fates + len(answers))
     _audit_groups(state)
     _audit_instances(state)
@@ -47,14 +47,14 @@ def _audit_groups(state: State) -> None:
     count = int(params.answers)
     by_kind = {CONSUMED: "consumed", DISCARDED: "discarded", FILTERED: "filtered", ABORTED: "aborted"}
     whole = [int(totals[f"groups_{name}"]) * count for name in by_kind.values()]
-    booked = [int(state.answers_by[code]) for code in by_kind]
+    booked = [int(state.fates[0, code]) for code in by_kind]
     masked = int(totals.masked_answers)
     # Answers masked in full are booked as discarded, out of groups that were trained on.
     whole[0], whole[1] = whole[0] - masked, whole[1] + masked
     # Answers that timed out are booked apart, out of groups that were trained on or had none left.
     conserved(name="answers of filtered and other dropped groups", left=sum(booked[1:]), right=sum(whole[1:]))
     timed_out = whole[0] - booked[0] + int(totals.groups_empty) * count
-    conserved(name="answers left out", left=int(state.answers_by[TIMED_OUT]), right=timed_out)
+    conserved(name="answers left out", left=int(state.fates[0, TIMED_OUT]), right=timed_out)
     conserved(name="groups consumed", left=int(totals.groups_consumed), right=_trained(state) * int(params.problems))
     conserved(
         name="groups complete", left=int((state.groups.stage == COMPLETE).sum()), right=int(state.buffer[0].queued)
@@ -129,14 +129,14 @@ def _audit_tokens(state: State, live: Any) -> None:
     there = int(live.generated[live.stage != RUNNING].sum())
     steps = state.instances.step[at_work.instance]
     there += int((at_work.length - (at_work.finish_step - steps)).sum())
-    booked = int(state.tokens_by.sum())
+    booked = int(state.fates[1].sum())
     conserved(name="tokens generated", left=int(state.totals[0].generated_tokens), right=booked + there)
     conserved(name="tokens of the instances", left=int(state.instances.tokens.sum()), right=booked + there)
 
 
 def _audit_time(state: State) -> None:
     now_s = float(state.totals[0].now_s)
-    spent = state.spent.sum(axis=1) + now_s - state.instances.since_s
+    spent = state.spent[:-1].sum(axis=1) + now_s - state.instances.since_s
     holds(bool((abs(spent - now_s) <= NEARLY * max(1.0, now_s)).all()), name="an instance's time is not all booked")
-    trained = float(state.trained.sum()) + now_s - float(state.totals[0].trainer_since_s)
+    trained = float(state.spent[-1].sum()) + now_s - float(state.totals[0].trainer_since_s)
     holds(abs(trained - now_s) <= NEARLY * max(1.0, now_s), name="the trainer's time is not all booked")

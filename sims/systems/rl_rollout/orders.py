@@ -17,13 +17,13 @@ def lose(state, slot):  # type: ignore[no-untyped-def]
     """An answer has lost its instance: it goes on elsewhere from what it has, or starts anew."""
     answer, totals = state.answers[slot], state.totals[0]
     if state.params[0].resume_lost == 0:
-        state.tokens_by[LOST] += answer.generated
+        state.fates[1, LOST] += answer.generated
         totals.restarted += 1 if answer.generated > 0 else 0
         answer.generated = 0
         answer.marked = 0
         answer.version_tokens = 0
         if state.params[0].carries == 1:
-            state.made[slot, :] = 0
+            state.made[slot, :, 0] = 0
     answer.stage = WAITING
     push(state.buffer[LOST_LINE], state.answers, slot)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sims.engine.interval import Interval, batch_interval
 from sims.engine.sketch import percentile
-from sims.parts.rollouts import AREAS, COUNTS
+from sims.parts.rollouts import AREAS, COUNTS, STAGES, T_STAGES
 from sims.systems.rl_rollout.config import Config
 from sims.systems.rl_rollout.roles import ACTIVITIES, FATES, TRAINER_ACTIVITIES, shares_of
 from sims.systems.rl_rollout.state import State
@@ -69,6 +69,8 @@ class Outcome:
         """Read a finished run."""
         totals, params = state.totals[0], state.params[0]
         done = int(totals.version)
+        ends = np.cumsum([STAGES, T_STAGES, len(FATES)])
+        spent_s, trained_s, answers_by, tokens_by = np.split(state.kept[: done + 1].copy(), ends, axis=1)
         live = state.answers[np.repeat(state.groups.stage > 0, config.answers)[: len(state.answers)]]
         return cls(
             config=config,
@@ -78,12 +80,12 @@ class Outcome:
             simulated_s=float(totals.now_s),
             events=int(totals.events),
             rows=state.rows[: done + 1].copy(),
-            spent_s=state.row_spent[: done + 1].copy(),
-            trained_s=state.row_trained[: done + 1].copy(),
-            answers_by=state.row_answers[: done + 1].copy(),
-            tokens_by=state.row_tokens[: done + 1].copy(),
-            ages=state.ages.copy(),
-            group_ages=state.group_ages.copy(),
+            spent_s=spent_s,
+            trained_s=trained_s,
+            answers_by=answers_by.astype(np.int64),
+            tokens_by=tokens_by.astype(np.int64),
+            ages=state.ages[:-1].copy(),
+            group_ages=state.ages[-1].copy(),
             sketches={name: state.sketches[which].copy() for which, name in enumerate(SKETCHES)},
             longest=int(params.longest),
             cut_share=cut_share,
@@ -91,7 +93,7 @@ class Outcome:
             drawn=levels_of(state, 1),
             spans=spans_of(state),
             drawn_s=(_row_s(state, params.drawn_from), _row_s(state, min(done, params.drawn_to))),
-            in_flight={"answers": len(live), "tokens": int(state.totals[0].generated_tokens - state.tokens_by.sum())},
+            in_flight={"answers": len(live), "tokens": int(state.totals[0].generated_tokens - state.fates[1].sum())},
         )
 
     def window(self, name: str) -> float:

@@ -48,6 +48,6 @@ class RolloutPlane(StatePlane[State]):
             "steps_done": version,
             "step_s": float(self.state.rows[version].at_s / version) if version else None,
             "answers_running": int(totals.running),
-            "answers_trained_on": int(self.state.answers_by[CONSUMED]),
+            "answers_trained_on": int(self.state.fates[0, CONSUMED]),
             "tokens_generated": int(totals.generated_tokens),
         }

@@ -17,15 +17,16 @@ def write_row(state, now_s):  # type: ignore[no-untyped-def]
     row.ready_s = totals.ready_s
     row.train_from_s = totals.train_from_s
     copy_sums(row, totals)
-    for i in range(len(state.instances)):
+    kept, last = state.kept[totals.version], len(state.instances)
+    for i in range(last):
         for stage in range(STAGES):
-            state.row_spent[totals.version, stage] += state.spent[i, stage]
-        state.row_spent[totals.version, state.instances[i].stage] += now_s - state.instances[i].since_s
+            kept[stage] += state.spent[i, stage]
+        kept[state.instances[i].stage] += now_s - state.instances[i].since_s
     for stage in range(T_STAGES):
-        state.row_trained[totals.version, stage] = state.trained[stage]
+        kept[STAGES + stage] = state.spent[last, stage]
     for fate in range(FATES):
-        state.row_answers[totals.version, fate] = state.answers_by[fate]
-        state.row_tokens[totals.version, fate] = state.tokens_by[fate]
+        kept[STAGES + T_STAGES + fate] = state.fates[0, fate]
+        kept[STAGES + T_STAGES + FATES + fate] = state.fates[1, fate]
     if totals.version == state.params[0].drawn_from:
         start_drawing(state, now_s)
     if totals.version == state.params[0].drawn_to:

@@ -57,8 +57,11 @@ PARAMS = np.dtype(
 class State(NamedTuple):
     """``lines`` wait for their instance; ``buffer``: complete groups, answers in line for scoring, those held back
     for their batch, those that lost their instance. ``due`` and ``who`` hold the batch of each instance by last step;
-    ``held`` [group, instance] counts answers whose prompt is there; ``made`` are tokens of an answer by version
-    (``made_by``), the latest only."""
+    ``held`` [group, instance] counts answers whose prompt is there; ``made`` are tokens of an answer by
+    version, the latest only [answer, place, (tokens, version)].
+
+    ``spent`` is time by instance and stage, in its last row the trainer's; ``fates`` are answers and tokens; ``ages``
+    has the groups in its last row; ``kept`` are all of these at the end of each training step."""
 
     times: NDArray[np.float64]
     tree: NDArray[np.int64]
@@ -74,21 +77,14 @@ class State(NamedTuple):
     who: NDArray[np.int64]
     held: NDArray[np.int32]
     made: NDArray[np.int64]
-    made_by: NDArray[np.int64]
     score_at: NDArray[np.float64]
     score_who: NDArray[np.int64]
     spent: NDArray[np.float64]
-    trained: NDArray[np.float64]
-    answers_by: NDArray[np.int64]
-    tokens_by: NDArray[np.int64]
+    fates: NDArray[np.int64]
     ages: NDArray[np.int64]
-    group_ages: NDArray[np.int64]
     sketches: NDArray[np.int64]
     rows: np.recarray
-    row_spent: NDArray[np.float64]
-    row_trained: NDArray[np.float64]
-    row_answers: NDArray[np.int64]
-    row_tokens: NDArray[np.int64]
+    kept: NDArray[np.float64]
     samplers: np.recarray
     samples: np.recarray
     spans: np.recarray
@@ -144,7 +140,7 @@ def make_state(
     if answers > MOST_ANSWERS or groups * count > MOST_CELLS:
         raise ValueError(f"{answers} answers open at once on {count} instances are more than memory is meant for")
     slots = min(config.slots, answers)
-    versions = (answers, config.bound + 1) if config.enforcement == CARRY else (1, 1)
+    versions = (answers, config.bound + 1, 2) if config.enforcement == CARRY else (1, 1, 2)
     times, tree = clock_arrays(FIRST_INSTANCE + count)
     totals = records(rollouts.TOTALS, count=1)
     totals[0].more, totals[0].open_group, totals[0].alive = 1, END, count
@@ -164,22 +160,15 @@ def make_state(
         due=np.zeros((count, slots), np.int64),
         who=np.zeros((count, slots), np.int64),
         held=np.zeros((groups, count), np.int32),
-        made=np.zeros(versions, np.int64),
-        made_by=np.full(versions, END),
+        made=np.full(versions, END),
         score_at=np.zeros((1, answers)),
         score_who=np.zeros((1, answers), np.int64),
-        spent=np.zeros((count, rollouts.STAGES)),
-        trained=np.zeros(rollouts.T_STAGES),
-        answers_by=np.zeros(rollouts.FATES, np.int64),
-        tokens_by=np.zeros(rollouts.FATES, np.int64),
-        ages=np.zeros((BUCKETS, AGES), np.int64),
-        group_ages=np.zeros(AGES, np.int64),
+        spent=np.zeros((count + 1, rollouts.STAGES)),
+        fates=np.zeros((2, rollouts.FATES), np.int64),
+        ages=np.zeros((BUCKETS + 1, AGES), np.int64),
         sketches=np.zeros((2, BINS), np.int64),
         rows=records(rollouts.ROW, count=steps + 1),
-        row_spent=np.zeros((steps + 1, rollouts.STAGES)),
-        row_trained=np.zeros((steps + 1, rollouts.T_STAGES)),
-        row_answers=np.zeros((steps + 1, rollouts.FATES), np.int64),
-        row_tokens=np.zeros((steps + 1, rollouts.FATES), np.int64),
+        kept=np.zeros((steps + 1, rollouts.STAGES + rollouts.T_STAGES + 2 * rollouts.FATES)),
         samplers=_samplers(config, longest=longest, drawn_from=drawn[0]),
         samples=records(rollouts.SAMPLE, count=2 * SAMPLES).reshape(2, SAMPLES).view(np.recarray),
         spans=records(rollouts.SPAN, count=SPANS),

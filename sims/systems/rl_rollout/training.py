@@ -36,7 +36,7 @@ def set_trainer(state, stage, now_s, for_s):  # type: ignore[no-untyped-def]
     """The trainer does something else, for a time (`NEVER`: until there is a batch)."""
     totals = state.totals[0]
     tell_span(state, TRAINER_ROW, totals.trainer, totals.trainer_since_s, now_s)
-    state.trained[totals.trainer] += now_s - totals.trainer_since_s
+    state.spent[len(state.instances), totals.trainer] += now_s - totals.trainer_since_s
     totals.trainer = stage
     totals.trainer_since_s = now_s
     schedule(state.times, state.tree, TRAINER, now_s + for_s)
@@ -163,7 +163,7 @@ def end_training(state, now_s):  # type: ignore[no-untyped-def]
     totals, params = state.totals[0], state.params[0]
     # Its time up to here belongs to the row.
     tell_span(state, TRAINER_ROW, T_TRAIN, totals.trainer_since_s, now_s)
-    state.trained[T_TRAIN] += now_s - totals.trainer_since_s
+    state.spent[len(state.instances), T_TRAIN] += now_s - totals.trainer_since_s
     totals.trainer_since_s = now_s
     totals.version += 1
     write_row(state, now_s)

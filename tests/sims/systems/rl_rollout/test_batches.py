@@ -108,7 +108,7 @@ def test_decode_time_is_steps_and_tokens() -> None:
     setup = reference(instances=9, slots=64, staleness=2, pause_s=0.0)
     simulate(setup, problems=LONG_TAIL, steps=6, warmup_steps=0, check=planes.append, check_every_s=1000.0)
     state = planes[-1].state
-    decode_s = state.spent[:, 1] + np.where(
+    decode_s = state.spent[:-1, 1] + np.where(
         state.instances.stage == 1, state.instances.start_s - state.instances.since_s, 0.0
     )
     rates = STEP_S * state.instances.step + setup.step_s_per_sequence * state.instances.tokens
