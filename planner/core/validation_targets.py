@@ -148,6 +148,23 @@ QUANTITIES: tuple[Quantity, ...] = (
         theirs=_("published"),
     ),
     Quantity(
+        "lora_throughput",
+        _("Throughput with adapters"),
+        _(
+            "S-LoRA’s published runs, in ratios to the run with the fewest adapters; "
+            "absolute figures extrapolate to an engine of 2023"
+        ),
+        (Target("more adapters", median=5, within=((100, 15.0),)), Target("first adapter", within=((100, 5.0),))),
+        theirs=_("published"),
+    ),
+    Quantity(
+        "lora_step",
+        _("A step with adapters"),
+        _("what threads of engines report with and without adapters"),
+        (Target("whole step, not used", within=((100, 10.0),)), Target("time added, not used", within=((100, 40.0),))),
+        theirs=_("published"),
+    ),
+    Quantity(
         "estimate_against_simulation",
         _("Estimate against simulation"),
         _("our own discrete-event simulation"),

@@ -16,8 +16,8 @@ BANDWIDTH_USE = 0.8
 """Share of the rated bandwidth that reading weights reaches (assumed)."""
 COMPUTE_USE = 0.5
 """Share of the rated FLOP/s that small grouped products reach (assumed); it hardly ever binds in decode."""
-GATHER_READS = 1.4
-"""Reads of an adapter a token, at 80 % of the rated bandwidth; see `gather_s`."""
+GATHER_BYTES_PER_S = 1.1e12
+"""At which gathering kernels pass over the adapters of their tokens, on an A10G as on an A100; see `gather_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def grouped_s(
     Notes
     -----
     n_k t_k + max(D slot / (BW u), 2 P B / (FLOPs v)). Against a case not used for t_k, SGLang pull request 28953
-    (Kimi-K2.5 on 16 GB300, rank 16, 61 layers of 14 kernels): 2.31 ms a step, measured 1.92 to 2.84 ms from 16 to 128
-    sequences, flat in the batch.
+    (Kimi-K2.5 on 16 GB300, rank 16; 972 kernels as `adapters.kernels` counts them): 2.62 ms a step, measured 1.92 to
+    2.84 ms from 16 to 128 sequences, flat in the batch.
 
     References
     ----------
@@ -115,7 +115,9 @@ def gather_s(
     *,
     adapter_bytes: float,
     memory_bytes_per_s: float,
-    reads: float = GATHER_READS,
+    distinct: Numbers = 0.0,
+    launch_s: float = 0.0,
+    gather_bytes_per_s: float = GATHER_BYTES_PER_S,
     bandwidth_use: float = BANDWIDTH_USE,
 ) -> Numbers:
     """Time that adapters add to a step in engines whose kernels read an adapter again for each token.
@@ -124,31 +126,38 @@ def gather_s(
     ----------
     batch : B, tokens of the step that use an adapter [1]
     adapter_bytes : on one GPU, the mean over tokens [bytes]
-    memory_bytes_per_s : of one GPU, rated [bytes/s]
-    reads : kappa [1]
-    bandwidth_use : share of the rated bandwidth [1]
+    memory_bytes_per_s : BW of one GPU, rated [bytes/s]
+    distinct : D, different adapters among the tokens [1]
+    launch_s : all launches of the step; the host makes them while the GPU reads [s]
+    gather_bytes_per_s : g, at which the kernels pass over bytes, whether from cache or memory [bytes/s]
+    bandwidth_use : u, share of the rated bandwidth [1]
 
     Returns
     -------
-    [s]; it does not depend on how many adapters differ
+    [s], launches included; it depends on how many adapters differ only where memory is slow
 
     Notes
     -----
-    kappa B bytes / (u BW). kappa from throughputs of the paper's own runs without and with one adapter, per output
-    token: 1.1 (13B, A100-40), 1.4 (13B, A100-80), 1.2 (7B, A100-80), the one adapter being the first of their list, of
-    rank 64. Lower bounds, since the runs without adapters had not quite reached their limit. Counted with the mean
-    rank of the list the same rows read 1.9 to 2.5.
+    max(launches, B bytes / g, D bytes / (u BW)): repeated reads come from the cache, so the rated bandwidth bounds only
+    what differs. g from the one pair of saturated runs without and with one adapter of rank 64 in the paper's results
+    (7B on an A10G: 1.11e12 bytes/s). Pairs on A100s, whose runs without adapters had not reached their limit, give
+    upper bounds of 1.11, 1.16 and 1.37e12, though their memory is up to 3.4 times as fast; a reading rate in
+    proportion to the memory's bandwidth (1.1 to 1.4 reads a token there) would be 0.43 reads on the A10G. No later GPU
+    was measured.
 
     References
     ----------
     Y. Sheng et al., "S-LoRA: Serving Thousands of Concurrent LoRA Adapters", 2023, arXiv:2311.03285, section 5.3
-    (gathering kernels for decode) and the results in its repository, benchmarks/paper/synthetic/slora.
+    (gathering kernels for decode) and the results in its repository, benchmarks/paper/synthetic/slora and ablation_mem.
 
     >>> print(round(1e3 * gather_s(64.0, adapter_bytes=83_886_080.0, memory_bytes_per_s=2.039e12), 2))
-    4.61
+    4.88
     """
-    tokens = np.asarray(batch, dtype=np.float64)
-    answer: Numbers = plain(reads * tokens * adapter_bytes / (bandwidth_use * memory_bytes_per_s))
+    tokens, different = np.asarray(batch, dtype=np.float64), np.asarray(distinct, dtype=np.float64)
+    reading = np.maximum(
+        tokens * adapter_bytes / gather_bytes_per_s, different * adapter_bytes / (bandwidth_use * memory_bytes_per_s)
+    )
+    answer: Numbers = plain(np.maximum(reading, launch_s))
     return answer
 
 

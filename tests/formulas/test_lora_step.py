@@ -72,13 +72,17 @@ def test_launches_follow_from_the_published_slow_downs() -> None:
 
 @pytest.mark.parametrize("measured_ms", [2.84, 2.09, 1.92, 2.44])
 def test_a_mixture_of_experts_on_sixteen_gb300_that_set_no_constant(measured_ms: float) -> None:
-    ours_ms = 1e3 * base_only_s(kernels=61 * 14, kernel_s=GRAPHS.kernel_s, specialised_graphs=False)
-    assert ours_ms == pytest.approx(2.31, abs=0.005)
-    assert -0.19 <= ours_ms / measured_ms - 1 <= 0.205
+    # Two for each product: four of latent attention, two of the dense layer, two of shared and two of routed experts.
+    count = 2 * (61 * 4 + 1 * 2 + 60 * (2 + 2))
+    assert count == 972
+    ours_ms = 1e3 * base_only_s(kernels=count, kernel_s=GRAPHS.kernel_s, specialised_graphs=False)
+    assert ours_ms == pytest.approx(2.624, abs=0.005)
+    assert -0.08 <= ours_ms / measured_ms - 1 <= 0.37
 
 
 RUNS = [
     # S-LoRA's repository: requests/s without and with one adapter of rank 64; layers, hidden, bandwidth
+    (1.9959, 1.8783, 32, 4096, 0.6e12),
     (1.8210, 1.6714, 40, 5120, 1.555e12),
     (5.5861, 4.4291, 40, 5120, 2.039e12),
     (9.6412, 7.7373, 32, 4096, 2.039e12),
@@ -86,13 +90,21 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("without", "with_one", "layers", "hidden", "bandwidth"), RUNS)
-def test_gathering_kernels_read_an_adapter_a_little_more_than_once_a_token(
+def test_gathering_kernels_pass_over_a_tera_byte_a_second_on_any_gpu(
     without: float, with_one: float, layers: int, hidden: int, bandwidth: float
 ) -> None:
     adapter = layers * 4 * 2 * hidden * 64 * 2.0
     token_s = (1 / with_one - 1 / without) / 260  # outputs of 8 to 512 tokens
     ours_s = gather_s(1.0, adapter_bytes=adapter, memory_bytes_per_s=bandwidth)
-    assert 0.75 <= token_s / ours_s <= 1.1
+    assert 0.8 <= token_s / ours_s <= 1.03
+
+
+def test_memory_bounds_what_differs_and_launches_hide_behind_reading() -> None:
+    slow = {"adapter_bytes": 1e8, "memory_bytes_per_s": 6e11}
+    assert gather_s(32.0, distinct=1.0, **slow) == pytest.approx(32e8 / 1.1e12)
+    assert gather_s(32.0, distinct=32.0, **slow) == pytest.approx(32e8 / 4.8e11)
+    assert gather_s(32.0, distinct=1.0, launch_s=2e-3, **slow) == pytest.approx(32e8 / 1.1e12)
+    assert gather_s(1.0, distinct=1.0, launch_s=2e-3, **slow) == 2e-3
 
 
 def test_after_the_first_adapter_more_cost_little() -> None:

@@ -83,3 +83,46 @@ VERL_STEPS = (
     (("co-located, 64 GPUs", 365.28, 150.72, 70.26, 133.41), ("32 + 32 GPUs, asynchronous", 189.26), None),
     (("co-located, 128 GPUs", 356.30, 177.85, 53.92, 113.81), ("64 + 64 GPUs, asynchronous", 150.63), None),
 )
+
+# What adapters made of a step: source, its address, engine, seconds without, seconds with, kernels, launch of one,
+# factor of the engine's generation.
+# Llama-2-7B, 128 tokens of a batch of 8, no adapter active; Mistral-7B on an L40S, tokens/s of one request (all seven
+# projections assumed, launched apart); Qwen2.5-72B-AWQ, eager, vLLM 0.7.0 (80 layers of 8 kernels); Llama-2-7B on an
+# A100, requests/s of 1,000 prompts at once, 2,694 tokens/s from at most 256 running.
+LORA_ENGINES = (
+    (
+        "vLLM pull request 25914",
+        "https://github.com/vllm-project/vllm/pull/25914",
+        "vllm",
+        0.8445 / 128,
+        1.105 * 0.8445 / 128,
+        256,
+        2.7e-6,
+        1.0,
+    ),
+    ("LoRAX issue 333", "https://github.com/predibase/lorax/issues/333", "", 1 / 69, 1 / 35, 448, 30e-6, 1.0),
+    (
+        "vLLM issue 13204",
+        "https://github.com/vllm-project/vllm/issues/13204",
+        "vllm",
+        1 / 17.6,
+        1 / 6.5,
+        640,
+        150e-6,
+        1.0,
+    ),
+    (
+        "vLLM pull request 11267",
+        "https://github.com/vllm-project/vllm/pull/11267",
+        "vllm",
+        256 / 2693.62,
+        256 / 2693.62 * 11.45 / 7.60,
+        256,
+        2.7e-6,
+        1.5,
+    ),
+)
+
+# Kimi-K2.5 in NVFP4, adapters of rank 16, 2,048 tokens in and out, TP8 and EP8 (SGLang pull request 28953):
+# batch, tokens/s in and out together with an adapter, and without.
+LORA_KIMI = ((16, 2519, 3244), (32, 4513, 5294), (64, 7353, 8266), (128, 11628, 13076))

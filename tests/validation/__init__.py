@@ -7,6 +7,7 @@ its sources stand in `SOURCES`.
 from __future__ import annotations
 
 from tests.validation import (
+    adapters,
     architecture,
     caching,
     designs,
@@ -34,5 +35,7 @@ SOURCES: tuple[Source, ...] = (
     caching.cache_hits,
     rollout.weight_sync,
     rollout.rollout_steps,
+    adapters.lora_throughput,
+    adapters.lora_steps,
     simulation.estimate_against_simulation,
 )

@@ -10,6 +10,7 @@ from functools import lru_cache
 from planner.catalog.files import DATA
 from tests.validation import published_engines as engines
 from tests.validation import published_systems as systems
+from tests.validation.adapters import OTHER_SYSTEMS
 from tests.validation.published_text import UnreadError
 from tests.validation.rows import Row, gives
 
@@ -30,7 +31,12 @@ ROLLOUT = {
     "96:32": "The run before the change is not published.",
 }
 """What a row of RL training lacks, by a word of it."""
-ADAPTERS = "The row gives a gain, or a load without the GPU it ran on."
+ADAPTERS_ELSEWHERE = "A line of S-LoRA’s own table, which is read among the runs with adapters."
+ADAPTERS = {
+    "punica": "A gain over other systems, without the load it was measured at.",
+    "vllm 0.15": "The GPU it ran on is not stated.",
+}
+"""What a row of adapters lacks, by its engine; those of S-LoRA's repository are lines of its own table."""
 ELSEWHERE = {
     "rl-weight-sync": "Compared among the times that bring new weights to the instances.",
 }
@@ -55,7 +61,7 @@ def rows_of(row: Published) -> list[Row]:
     if row["kind"] == "rl":
         return [_of_rollout(row)]
     if row["kind"] == "lora":
-        return [engines.not_expressible(row, ADAPTERS)]
+        return [_of_adapters(row)]
     if row["kind"] in ELSEWHERE:
         return [engines.set_aside(row, ELSEWHERE[row["kind"]])]
     if row["kind"] in FOLLOWS:
@@ -66,6 +72,12 @@ def rows_of(row: Published) -> list[Row]:
         return list(_reader(row)(row))
     except UnreadError as missing:
         return [_unread(row, str(missing))]
+
+
+def _of_adapters(row: Published) -> Row:
+    if reason := ADAPTERS.get(row["engine"]):
+        return engines.not_expressible(row, reason)
+    return engines.set_aside(row, OTHER_SYSTEMS.get(row["engine"], ADAPTERS_ELSEWHERE))
 
 
 def _of_rollout(row: Published) -> Row:

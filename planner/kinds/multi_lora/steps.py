@@ -42,7 +42,7 @@ def step_of(replica: Replica, *, base_s: float, batch: float) -> Step:
         return Step(base_s, 0.0, 0.0, 0.0, 1.0)
     distinct = replica.distinct(batch).mean if tokens > 0 else 0.0
     launch_s = _launch_s(replica, tokens=tokens)
-    read_s = _read_s(replica, tokens=tokens, distinct=distinct)
+    read_s = _read_s(replica, tokens=tokens, distinct=distinct, launch_s=launch_s)
     engine_factor = lora_step.V0_FACTOR if spec.generation == "first" else 1.0
     return Step(base_s, launch_s, read_s, distinct, engine_factor)
 
@@ -62,16 +62,18 @@ def _launch_s(replica: Replica, *, tokens: float) -> float:
     return (1 - none) * kernels * each_s + none * unused_s
 
 
-def _read_s(replica: Replica, *, tokens: float, distinct: float) -> float:
+def _read_s(replica: Replica, *, tokens: float, distinct: float, launch_s: float) -> float:
     spec, base, adapter = replica.spec, replica.base, replica.adapter
     if spec.kernels == "gather":
         found = lora_step.gather_s(
             tokens,
             adapter_bytes=adapter.gpu_file_bytes,
             memory_bytes_per_s=base.bytes_per_s / spec.mbu,
+            distinct=distinct,
+            launch_s=launch_s,
             bandwidth_use=spec.mbu,
         )
-        return float(found)
+        return float(found) - launch_s
     found = lora_step.grouped_s(
         distinct,
         batch=tokens,
