@@ -127,7 +127,7 @@ def gather_s(
     batch : B, tokens of the step that use an adapter [1]
     adapter_bytes : on one GPU, the mean over tokens [bytes]
     memory_bytes_per_s : BW of one GPU, rated [bytes/s]
-    distinct : D, different adapters among the tokens; None: one, as if the cache held it [1]
+    distinct : D, different adapters among the tokens; None: few enough for the cache [1]
     launch_s : all launches of the step; the host makes them while the GPU reads [s]
     gather_bytes_per_s : g, at which the kernels pass over bytes, whether from cache or memory [bytes/s]
     bandwidth_use : u, share of the rated bandwidth [1]
@@ -154,7 +154,7 @@ def gather_s(
     4.88
     """
     tokens = np.asarray(batch, dtype=np.float64)
-    different = np.minimum(tokens, 1.0) if distinct is None else np.asarray(distinct, dtype=np.float64)
+    different = np.asarray(0.0 if distinct is None else distinct, dtype=np.float64)
     reading = np.maximum(
         tokens * adapter_bytes / gather_bytes_per_s, different * adapter_bytes / (bandwidth_use * memory_bytes_per_s)
     )
