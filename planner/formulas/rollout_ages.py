@@ -162,9 +162,12 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
     if math.isinf(slots):
         return free, run.lost
     held = slot_bound(rollout, slots=slots)
+    if held.step_s <= free.step_s:  # slots bind, if at all, for what is started again
+        more = slot_bound(replace(rollout, answers=rollout.answers / (1 - run.lost)), slots=slots)
+        return (more, run.lost) if more.step_s > free.step_s else (free, run.lost)
     old = min(share_older(ages(rollout, cycle=held), bound=rollout.bound), _MOST_LOST)
     held = slot_bound(replace(rollout, answers=rollout.answers / (1 - old)), slots=slots)
-    return (held, old) if held.step_s > free.step_s else (free, run.lost)
+    return held, old
 
 
 def policies_of_an_answer(law: AnswerLengths, *, cycle: Cycle) -> float:

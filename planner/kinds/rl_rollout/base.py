@@ -25,9 +25,14 @@ class Base:
     """Scoring of one answer."""
 
     @property
+    def excess(self) -> float:
+        """Groups started beyond those asked for, in modes that wait for the last."""
+        return self.spec.oversampling
+
+    @property
     def longest_tokens(self) -> float:
         """Expected longest answer of a step."""
-        return self.law.expected_maximum(max(self.demand.started, 1.0))
+        return self.law.expected_maximum(max(self.demand.completed, 1.0))
 
     @property
     def tail_floor_s(self) -> float:

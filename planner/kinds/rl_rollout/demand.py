@@ -19,8 +19,6 @@ class Demand:
     filtered: float
     completed: float
     """Answers that must end: those trained on, and those of filtered groups."""
-    started: float
-    """With over-sampling, more than must end."""
     sync_gpus: float
     async_gpus: float
 
@@ -46,13 +44,11 @@ def demand_of(spec: RlRolloutSpec) -> Demand:
         )
     # A group of one always teaches nothing: an error finding says so, and the figures are those of no filter.
     completed = answers * (filtering.work_of_filtering(filtered) or 1.0)
-    samples_more = 1 + (spec.oversampling if spec.mode != "asynchronous" else 0.0)
     return Demand(
         trained=answers,
         tokens=tokens,
         filtered=filtered,
         completed=completed,
-        started=completed * samples_more,
         sync_gpus=_rule(spec, tokens=tokens, utilisation=spec.utilisation_sync),
         async_gpus=_rule(spec, tokens=tokens, utilisation=spec.utilisation_async),
     )

@@ -117,7 +117,7 @@ def _reading(plan: Plan) -> Iterator[Finding]:
 
 def _in_part(plan: Plan) -> Iterator[Finding]:
     spec, base = plan.spec, plan.base
-    step, window_s = base.physics.step.with_context(base.physics.context_tokens), spec.training_s
+    step, window_s = base.physics.decode.with_context(base.physics.context_tokens), spec.training_s
     beta = shared_weight(step, batch=base.physics.full_batch)
     floor_s = base.tail_floor_s
     reached = utilisation_for_deadline(shared=beta, longest_s=floor_s, deadline_s=window_s)

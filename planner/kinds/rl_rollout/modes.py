@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from planner.formulas import generation, rollout_ages, rollout_modes
 from planner.formulas.oversampling import EarlyStop, early_stop
+from planner.formulas.replaced_groups import expected_chain_steps
 from planner.formulas.rollout_cycle import Cycle, Rollout, asynchronous
+from planner.formulas.rollout_swaps import cut_share, draining
+from planner.formulas.score_tail import score_tail_s
 from planner.kinds.rl_rollout.base import Base
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS, Mode
 from planner.kinds.rl_rollout.scoring import Pool, pool_of
@@ -24,6 +27,7 @@ from planner.kinds.rl_rollout.sync import switch_s, sync_of
 MODES: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous", "colocated")
 PARTS = ("training", "generation", "scoring", "weight_sync", "switch")
 _SOON_S = 1e-9
+_EARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,36 +100,47 @@ def instances_of(base: Base, *, gpus: int) -> int:
     return max(gpus // base.spec.instance_gpus, 1)
 
 
-def batch_generation_s(base: Base, *, instances: int, oversampled: bool = True) -> float:
+def batch_generation_s(base: Base, *, instances: int) -> float:
     """From the start of a batch to the end of the last answer it needs."""
-    spec, law, step = base.spec, base.law, base.physics.step
-    if base.demand.completed <= 0:
+    law, demand = base.law, base.demand
+    if demand.trained <= 0:
         return 0.0
-    early = early_stop_of(base) if oversampled else None
-    started = base.demand.completed * (early.started if early else 1.0)
+    early = early_stop_of(base)
+    started = max(demand.completed, demand.trained * early.started if early else 0.0)
     # Instances beyond the answers stand idle.
-    instances = min(instances, max(math.ceil(started), 1))
-    answers = started / instances
+    working = min(instances, max(math.ceil(started), 1))
+    answers = started / working
+    step = base.physics.step.with_context(base.physics.context_tokens)
+    if early is not None and answers <= base.physics.running:
+        return step.fixed_s * early.steps + step.sequence_s * answers * early.written_tokens
     whole_s = generation.slowest_generation_s(
-        step,
+        base.physics.step,
         law=law,
         answers=answers,
-        instances=instances,
+        instances=working,
         slots=base.physics.running,
-        prompt_tokens=spec.prompt_tokens,
+        prompt_tokens=base.spec.prompt_tokens,
     )
-    if early is None or answers > base.physics.running:
-        return whole_s
-    stepped = step.with_context(base.physics.context_tokens)
-    return min(stepped.fixed_s * early.steps + stepped.sequence_s * answers * early.written_tokens, whole_s)
+    replaced_s = step.fixed_s * last_steps(base) + step.sequence_s * answers * law.mean_tokens
+    return max(whole_s, replaced_s) if base.demand.filtered > 0 else whole_s
+
+
+def last_steps(base: Base) -> float:
+    """Decode steps until the last answer of a step has ended, with room for all: replacements begin late."""
+    spec, demand = base.spec, base.demand
+    short = 1 - (1 + base.excess) * (1 - demand.filtered)
+    if demand.filtered <= 0 or short <= 0 or demand.filtered >= 1:
+        return base.law.expected_maximum(max(demand.completed, 1.0))
+    return expected_chain_steps(base.law, group=spec.answers_per_problem, groups=float(spec.problems), dropped=short)
 
 
 def early_stop_of(base: Base) -> EarlyStop | None:
-    """What over-sampling does to a step; None without it."""
-    spec = base.spec
-    if spec.oversampling <= 0:
+    """What over-sampling does to a step: groups beyond those that filtering needs; None without such."""
+    excess = (1 + base.excess) * (1 - base.demand.filtered) - 1
+    if base.excess <= 0 or excess <= 0:
         return None
-    return early_stop(base.law, excess=spec.oversampling, group=spec.answers_per_problem)
+    found = early_stop(base.law, excess=excess, group=base.spec.answers_per_problem)
+    return replace(found, started=1 + base.excess)
 
 
 def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) -> Turn:
@@ -138,8 +153,10 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
     sync_s = 0.0 if together else sync_of(base, instances=instances).seconds
     moves_s = switch_s(base) if together else 0.0
     early = early_stop_of(base)
-    tokens = demand.completed * (early.started * early.written_tokens if early else base.law.mean_tokens)
-    pool, tail_s = _tail(base, generation_s=makes_s, mode=mode, beside_s=trains_s)
+    tokens = demand.completed * base.law.mean_tokens
+    if early is not None:
+        tokens = demand.trained * early.started * early.written_tokens
+    pool, tail_s = _tail(base, generation_s=makes_s, instances=instances)
     if mode == "one_step_off":
         step_s = rollout_modes.one_step_off_step_s(makes_s + tail_s, train_s=trains_s, sync_s=sync_s)
         exposed_s = step_s - trains_s - sync_s
@@ -178,16 +195,15 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
         recompute_s=0.0,
         pool=pool,
         trained=demand.trained,
-        wasted=_wasted(base, tokens=tokens),
+        wasted=_wasted(base, tokens=tokens, kept_mean=early.kept_mean_tokens if early else None),
     )
 
 
-def _wasted(base: Base, *, tokens: float) -> float:
+def _wasted(base: Base, *, tokens: float, kept_mean: float | None = None) -> float:
     """Of groups that teach nothing, of answers given up, of groups too old."""
     if tokens <= 0:
         return 0.0
-    early = early_stop_of(base) if base.spec.mode != "asynchronous" else None
-    kept = base.demand.trained * (early.kept_mean_tokens if early else base.law.mean_tokens)
+    kept = base.demand.trained * (kept_mean or base.law.mean_tokens)
     return max(1 - kept / tokens, 0.0)
 
 
@@ -198,20 +214,37 @@ def _mean_running(base: Base, *, tokens: float, instances: int, over_s: float) -
     return tokens / instances / steps if steps > 0 else 0.0
 
 
-def _tail(base: Base, *, generation_s: float, mode: Mode, beside_s: float) -> tuple[Pool, float]:
+def _early_rate(base: Base, *, instances: int) -> float:
+    """Rate at which the first nine tenths of the answers of a step end: what scorers have to keep up with."""
+    answers, law = base.demand.completed, base.law
+    tokens = float(law.quantile(_EARLY))
+    step = base.physics.step.with_context(base.physics.context_tokens)
+    waves = max(answers / instances / base.physics.running, 1.0)
+    early_s = waves * step.fixed_s * tokens + step.sequence_s * answers / instances * float(law.limited_mean(tokens))
+    return _EARLY * answers / early_s if early_s > 0 else 0.0
+
+
+def _tail(base: Base, *, generation_s: float, instances: int) -> tuple[Pool, float]:
     """Scorers, and the time from the last answer to the last score."""
     spec, service = base.spec, base.service
     answers = base.demand.completed
-    over_s = max(generation_s, beside_s) if mode == "one_step_off" else generation_s
-    pool = pool_of(spec, service=service, rate_per_s=answers / over_s if over_s > 0 else 0.0)
+    pool = pool_of(spec, service=service, rate_per_s=_early_rate(base, instances=instances))
     drained_s = drain_s(base, scorers=pool.scorers)
     if spec.scored == "batch":
         return pool, drained_s
     # Fewer scorers than keep up leave a backlog: all of their work, less what they did meanwhile.
     backlog_s = max(answers * service.mean_s / pool.scorers - generation_s, 0.0)
-    last = 1 if spec.scored == "each" else spec.answers_per_problem
-    late_s = backlog_s + service.group_s(wait_s=pool.wait_s or 0.0, answers=last)
-    return pool, min(late_s, max(drained_s, service.longest_s(last)))
+    late_s = backlog_s
+    if service.law is not None and answers > 0:
+        late_s += score_tail_s(
+            base.law,
+            service=service.law,
+            answers=answers,
+            token_s=base.physics.step.fixed_s,
+            wait_s=pool.wait_s or 0.0,
+            group=1 if spec.scored == "each" else spec.answers_per_problem,
+        )
+    return pool, min(late_s, max(drained_s, service.longest_s(answers)))
 
 
 def drain_s(base: Base, *, scorers: int) -> float:
@@ -252,7 +285,7 @@ def _asynchronous(base: Base, *, rollout_gpus: int, training_gpus: int) -> Turn:
         capacity_tokens=full * step_s,
         utilisation_generating=min(tokens / (full * max(generating_s, _SOON_S)), 1.0),
         ages=ages,
-        beyond=0.0 if spec.enforcement == "discard" else rollout_ages.share_older(ages, bound=spec.staleness_bound),
+        beyond=_beyond(base, ages=ages, cycle=found),
         discarded=discarded,
         at_cap_versions=base.law.cap_tokens / found.tokens if math.isfinite(base.law.cap_tokens) else 0.0,
         recompute_s=again_s,
@@ -262,6 +295,17 @@ def _asynchronous(base: Base, *, rollout_gpus: int, training_gpus: int) -> Turn:
         cycle=found,
         rollout=rollout,
     )
+
+
+def _beyond(base: Base, *, ages: NDArray[np.float64], cycle: Cycle) -> float:
+    """Share of the answers older than the bound."""
+    spec = base.spec
+    if spec.enforcement == "discard":
+        return 0.0
+    older = rollout_ages.share_older(ages, bound=spec.staleness_bound)
+    if spec.enforcement == "carry":
+        older -= cut_share(base.law, cycle=cycle, bound=spec.staleness_bound)
+    return max(older, 0.0)
 
 
 def _fluid_s(base: Base, *, instances: int, tokens: float) -> float:
@@ -301,6 +345,8 @@ def settled(base: Base, *, instances: int, trains_s: float, sync_s: float) -> tu
 
 
 def _found(base: Base, rollout: Rollout) -> tuple[Cycle, float]:
+    if base.spec.new_weights == "drain":
+        return draining(rollout, slots=base.physics.running), 0.0
     if base.spec.enforcement == "discard" and base.spec.staleness_bound >= 1:
         return rollout_ages.dropping(rollout, slots=base.physics.running)
     return asynchronous(rollout, slots=base.physics.running), 0.0

@@ -6,7 +6,7 @@ and one of the full batch; between them a mixture of experts reads up to as many
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import attention, calibration, memory, roofline
@@ -14,6 +14,7 @@ from planner.formulas.answer_lengths import AnswerLengths, mean_context_tokens
 from planner.formulas.decode_step import DecodeStep
 from planner.formulas.fetching import latent_copies
 from planner.formulas.parameters import parameters
+from planner.formulas.running_answers import context_variation, running_answers
 from planner.formulas.traffic import Layout
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
@@ -43,8 +44,10 @@ class Physics:
     memory_batch: float
     """Answers of mean context that the pool holds."""
     running: float
-    """Answers an instance runs at once: what memory holds and the engine allows."""
+    """Answers an instance runs at once on average: as many as fit, and as the engine allows."""
+    decode: DecodeStep
     step: DecodeStep
+    """With the prefill of each answer spread over its tokens: what a token costs an instance."""
     full_batch: float
     """Of an instance: where the rate is quoted."""
     full_rate: float
@@ -72,9 +75,11 @@ def physics(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths) -> Phy
     kv = _kv_bytes_per_token(spec, llm=llm, context_tokens=context)
     pool = _pool_bytes(spec, gpu=gpu, weight_bytes=weights)
     held = max(pool, 0.0) / (kv * context)
-    running = max(held if spec.running_cap is None else min(held, float(spec.running_cap)), 1.0)
+    spread = context_variation(law, prompt_tokens=spec.prompt_tokens)
+    running = max(running_answers(held, variation=spread, limit=spec.running_cap), 1.0)
+    prefill = _prefill_rate(spec, gpu=gpu, active_parameters=active)
     touched = weights * counts["active"] / (counts["total"] - counts["vision"])
-    step, full = _step(
+    decode, full = _step(
         spec, gpu=gpu, llm=llm, touched_bytes=touched, running=running, context_tokens=context, catalog=catalog
     )
     return Physics(
@@ -90,10 +95,11 @@ def physics(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths) -> Phy
         context_tokens=context,
         memory_batch=held,
         running=running,
-        step=step,
+        decode=decode,
+        step=replace(decode, sequence_s=decode.sequence_s + spec.prompt_tokens / prefill / law.mean_tokens),
         full_batch=full,
-        full_rate=step.tokens_per_s(full, context_tokens=context) / spec.instance_gpus,
-        prefill_tokens_per_s=_prefill_rate(spec, gpu=gpu, active_parameters=active),
+        full_rate=decode.tokens_per_s(full, context_tokens=context) / spec.instance_gpus,
+        prefill_tokens_per_s=prefill,
     )
 
 

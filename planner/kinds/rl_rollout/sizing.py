@@ -26,7 +26,7 @@ def keeps_up(base: Base, mode: Mode) -> float | None:
 
 def _in_turns(base: Base) -> float | None:
     spec, window_s = base.spec, base.spec.training_s
-    if spec.oversampling > 0:
+    if spec.oversampling > 0 or base.demand.filtered > 0:
         most = _most(base)
         return _searched(lambda count: batch_generation_s(base, instances=count) <= window_s, start=1, most=most)
     return generation.instances_for_deadline(
