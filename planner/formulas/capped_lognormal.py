@@ -50,12 +50,12 @@ class CappedLognormal:
     @property
     def mean_tokens(self) -> float:
         """Mean length of an answer after the cap [tokens]."""
-        return float(self.limited_mean(self.cap_tokens))
+        return _moment(self, power=1)
 
     @property
     def second_moment(self) -> float:
         """Mean squared length after the cap [tokens^2]."""
-        return float(self.limited_second(self.cap_tokens))
+        return _moment(self, power=2)
 
     @property
     def share_at_cap(self) -> float:
@@ -108,6 +108,11 @@ class CappedLognormal:
         whole = self.median_tokens**power * math.exp(tilt**2 / 2) * ndtr(score - tilt)
         found: NDArray[np.float64] = whole + limit**power * ndtr(-score)
         return found
+
+
+@lru_cache(maxsize=1024)
+def _moment(law: CappedLognormal, *, power: int) -> float:
+    return float(law.limited_mean(law.cap_tokens) if power == 1 else law.limited_second(law.cap_tokens))
 
 
 @lru_cache(maxsize=256)

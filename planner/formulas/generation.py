@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,6 +188,7 @@ def slowest_generation_s(
     return _expected_last(centres, deviations, weights=weights, instances=instances)
 
 
+@cache
 def _unit_rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     nodes, weights = np.polynomial.legendre.leggauss(_LONGEST_NODES)
     return (nodes + 1) / 2, weights / 2

@@ -69,4 +69,5 @@ def _chains(mass: NDArray[np.float64], *, links: int, dropped: float) -> NDArray
         weight = dropped ** (link - 1) * ((1 - dropped) if link < links else 1.0)
         total = total + weight * power
     found: NDArray[np.float64] = np.clip(np.fft.irfft(total, n=size), 0.0, None)
-    return found / found.sum()
+    found /= found.sum()
+    return found

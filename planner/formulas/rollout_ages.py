@@ -58,7 +58,7 @@ def ages(rollout: Rollout, *, cycle: Cycle) -> NDArray[np.float64]:
 def _ended_in_time(rollout: Rollout, *, cycle: Cycle, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(age <= k)."""
     if not cycle.waits:
-        places = np.array([_ended_after(rollout, cycle=cycle, steps=float(k) - cycle.buffered) for k in numbers])
+        places = _ended_after(rollout, cycle=cycle, steps=numbers - cycle.buffered)
         return 1 - rollout.unfinished(places, tokens=cycle.tokens)
     places = cycle.taken + numbers * cycle.tokens
     if not cycle.spread:
@@ -70,16 +70,17 @@ def _ended_in_time(rollout: Rollout, *, cycle: Cycle, numbers: NDArray[np.float6
     return found
 
 
-def _ended_after(rollout: Rollout, *, cycle: Cycle, steps: float) -> float:
-    """Tokens from the start of a cycle until this many training steps' groups have ended."""
-    if steps <= 0:
-        return 0.0
-    whole, places = math.floor(steps), np.linspace(0.0, cycle.tokens, _PHASES)
+def _ended_after(rollout: Rollout, *, cycle: Cycle, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Tokens from the start of a cycle until so many training steps' groups have ended."""
+    places = np.linspace(0.0, cycle.tokens, _PHASES)
     before = rollout.ages(cycle.tokens)
     running = rollout.unfinished((before + places[:, None]).ravel(), tokens=cycle.tokens)
     ended = -np.diff(running.reshape(_PHASES, -1).sum(axis=1), prepend=0.0)
     ended[0] = 0.0
-    return whole * cycle.tokens + float(np.interp(steps - whole, np.cumsum(ended), places))
+    late = np.maximum(steps, 0.0)
+    whole = np.floor(late)
+    found: NDArray[np.float64] = whole * cycle.tokens + np.interp(late - whole, np.cumsum(ended), places)
+    return np.where(steps > 0, found, 0.0)
 
 
 def share_older(shares: NDArray[np.float64], *, bound: float) -> float:
@@ -126,7 +127,7 @@ def age_of_length(rollout: Rollout, *, cycle: Cycle, lengths: NDArray[np.float64
     if cycle.waits:
         places = cycle.taken + numbers * cycle.tokens
     else:
-        places = np.array([_ended_after(rollout, cycle=cycle, steps=float(k) - cycle.buffered) for k in numbers])
+        places = _ended_after(rollout, cycle=cycle, steps=numbers - cycle.buffered)
     others = 1 - replace(rollout, group=rollout.group - 1).unfinished(places, tokens=cycle.tokens)
     found: NDArray[np.float64] = (1 - (lengths[:, None] <= places) * others).sum(axis=1)
     return found

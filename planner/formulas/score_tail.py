@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.formulas.answer_lengths import AnswerLengths
 
@@ -65,3 +66,46 @@ def score_tail_s(
     open_share = -np.expm1(units * np.log1p(-np.minimum(late, 1 - 1e-12)))
     found = float(np.sum((open_share[1:] + open_share[:-1]) / 2)) * slowest_s / (_TIMES - 1)
     return wait_s + (found if math.isfinite(found) else slowest_s)
+
+
+def backlog_s(ends_s: NDArray[np.float64], *, shares: NDArray[np.float64], work_s: float) -> float:
+    """Time after the last answer that scorers need for what is still in line, as a fluid.
+
+    Parameters
+    ----------
+    ends_s : moments, ascending; the last is that of the last answer [s]
+    shares : of the answers that have ended by then [1]
+    work_s : scoring of all answers by all scorers together [s]
+
+    Returns
+    -------
+    [s]
+
+    Notes
+    -----
+    max_t (t + work (1 - share(t))) - T: from the last moment at which no answer waited, scorers never rest.
+
+    References
+    ----------
+    G. F. Newell, "Applications of Queueing Theory", 2nd ed., 1982, chapter 2 (deterministic fluid approximation).
+
+    >>> backlog_s(np.array([0.0, 10.0]), shares=np.array([0.0, 1.0]), work_s=12.0)
+    2.0
+    """
+    return max(float(np.max(ends_s + work_s * (1 - shares))) - float(ends_s[-1]), 0.0)
+
+
+def peak_rate(ends_s: NDArray[np.float64], *, answers: float) -> float:
+    """Rate of endings in the busiest of equal parts of the answers: what scorers have to keep up with [1/s].
+
+    Parameters
+    ----------
+    ends_s : moments by which 0, 1/n, 2/n ... 1 of the answers have ended [s]
+    answers : [1]
+
+    >>> peak_rate(np.array([0.0, 1.0, 11.0]), answers=40)
+    20.0
+    """
+    gaps = np.diff(ends_s)
+    shortest = float(np.min(gaps))
+    return answers / len(gaps) / shortest if shortest > 0 else 0.0

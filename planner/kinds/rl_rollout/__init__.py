@@ -9,6 +9,7 @@ from planner.kinds.rl_rollout.architecture import architecture
 from planner.kinds.rl_rollout.charts import charts
 from planner.kinds.rl_rollout.estimate import estimate
 from planner.kinds.rl_rollout.metrics import METRICS
+from planner.kinds.rl_rollout.simulate import SIMULATOR
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
 KIND = DesignKind(
@@ -21,5 +22,6 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    simulator=SIMULATOR,
     order=5,
 )

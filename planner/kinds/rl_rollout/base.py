@@ -40,10 +40,10 @@ class Base:
         return self.physics.step.fixed_s * self.longest_tokens
 
 
-def base_of(spec: RlRolloutSpec, *, catalog: Catalog) -> Base:
+def base_of(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths | None = None) -> Base:
     """Everything that neither a mode nor the number of GPUs changes."""
-    law = lengths_of(spec, catalog=catalog)
-    return Base(spec, law, physics(spec, catalog=catalog, law=law), demand_of(spec), service_of(spec))
+    lengths = lengths_of(spec, catalog=catalog) if law is None else law
+    return Base(spec, lengths, physics(spec, catalog=catalog, law=lengths), demand_of(spec), service_of(spec))
 
 
 def base_at(base: Base, *, law: AnswerLengths | None = None, changes: Mapping[str, Any] | None = None) -> Base:

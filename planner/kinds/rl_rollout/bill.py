@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.formulas import cost, rollout_cost
 from planner.kinds.rl_rollout.base import Base
-from planner.kinds.rl_rollout.modes import Turn
+from planner.kinds.rl_rollout.turn import Turn
 
 PARTS = ("rollout_used", "rollout_idle", "training_used", "training_idle", "scoring")
 

@@ -11,10 +11,10 @@ from planner.kinds.rl_rollout.charts_services import bill, scoring_pool, weight_
 from planner.kinds.rl_rollout.charts_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, lengths, sizes, split
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
-from planner.kinds.rl_rollout.modes import PARTS
 from planner.kinds.rl_rollout.series_timeline import ACTIVITIES
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.table import numbers
+from planner.kinds.rl_rollout.turn import PARTS
 
 PART_LABELS = {
     "training": "training",

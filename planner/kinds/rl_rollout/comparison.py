@@ -12,8 +12,10 @@ from planner.formulas.rollout_split import whole_units
 from planner.kinds.rl_rollout.base import Base, base_at
 from planner.kinds.rl_rollout.bill import Bill, bill_of
 from planner.kinds.rl_rollout.inputs_fleet import Mode
-from planner.kinds.rl_rollout.modes import MODES, Turn, turn_of
+from planner.kinds.rl_rollout.modes import turn_of
+from planner.kinds.rl_rollout.overlapped import rollout_work_s
 from planner.kinds.rl_rollout.sync import sync_of
+from planner.kinds.rl_rollout.turn import MODES, Turn
 
 SIMPLEST: tuple[Mode, ...] = ("colocated", "synchronous", "one_step_off", "asynchronous")
 TIE = 0.03
@@ -109,13 +111,6 @@ def _rough_step_s(base: Base, mode: Mode, *, instances: float, training_gpus: fl
 
 def _token_work_s(base: Base) -> float:
     return generation.answer_work_s(base.physics.step, law=base.law, prompt_tokens=base.spec.prompt_tokens)
-
-
-def rollout_work_s(base: Base) -> float:
-    """Time one instance with all its slots taken would need for a step."""
-    physics = base.physics
-    rate = physics.step.tokens_per_s(physics.running, context_tokens=physics.context_tokens)
-    return base.demand.completed * base.law.mean_tokens / rate
 
 
 def _lowest(function: Callable[[float], float], *, low: float, high: float) -> float:

@@ -10,8 +10,8 @@ from planner.formulas.answer_lengths import squared_variation
 from planner.kinds.rl_rollout.figures_services import money, services
 from planner.kinds.rl_rollout.memory_rate import memory_rate
 from planner.kinds.rl_rollout.metrics import METRICS, figure
-from planner.kinds.rl_rollout.modes import PARTS
 from planner.kinds.rl_rollout.plan import Plan
+from planner.kinds.rl_rollout.turn import PARTS
 
 ALWAYS = frozenset(
     {

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from planner.core.result import Metric
 from planner.formulas.rollout_modes import recompute_s
 from planner.formulas.scoring import staleness_of_scoring
+from planner.kinds.rl_rollout.batch import drain_s
 from planner.kinds.rl_rollout.metrics import figure
-from planner.kinds.rl_rollout.modes import drain_s
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.sync import tensors
 
@@ -42,10 +42,10 @@ def _sync(plan: Plan) -> Iterator[Metric]:
 def _scoring(plan: Plan) -> Iterator[Metric]:
     turn, service, runs = plan.turn, plan.base.service, plan.runs
     pool = turn.pool
-    yield figure("answers_per_s", pool.rate_per_s if runs else None)
+    yield figure("answers_per_s", turn.scored_per_s if runs else None)
     yield figure("score_service_s", service.mean_s)
     yield figure("score_timeout_share", service.timeout_share)
-    yield figure("scorers_busy", pool.busy if runs else None)
+    yield figure("scorers_busy", min(turn.scored_per_s * service.mean_s, pool.scorers) if runs else None)
     yield figure("scorers_used", pool.scorers)
     yield figure("score_wait_mean_s", pool.wait_s if runs else None)
     yield figure("score_drain_s", drain_s(plan.base, scorers=pool.scorers) if runs else None)

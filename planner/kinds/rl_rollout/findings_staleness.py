@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
-from planner.kinds.rl_rollout.modes import early_stop_of
+from planner.kinds.rl_rollout.batch import early_stop_of
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.words import counted, percent
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.kinds.rl_rollout.batch import batch_generation_s
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
-from planner.kinds.rl_rollout.modes import batch_generation_s
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
 

@@ -93,7 +93,7 @@ def _instance_dies(spec: RlRolloutSpec, result: Result) -> FollowUp:
         f"was returned, or start again. For {show(spec.restart_s, 's')} rollout has {percent(1 - part)} of its rate. "
         "Synchronously the step ends later by as much as the answers that started again take; asynchronously the "
         f"others fill in. With {counted(instances, 'instance')} this happens {often}.",
-        {"fail_at_step": 5, "modes": "chosen"},
+        {"fail_at_s": 2000.0, "modes": "chosen"},
     )
 
 

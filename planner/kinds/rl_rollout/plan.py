@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.core.catalog import Catalog
+from planner.formulas.answer_lengths import AnswerLengths
 from planner.formulas.rollout_cycle import asynchronous
 from planner.kinds.rl_rollout.base import Base, base_at, base_of
 from planner.kinds.rl_rollout.bill import Bill, bill_of, useful_samples
@@ -15,14 +16,16 @@ from planner.kinds.rl_rollout.comparison import (
     Verdict,
     best_split,
     gain_at,
-    rollout_work_s,
     verdict_of,
 )
-from planner.kinds.rl_rollout.modes import Turn, settled, turn_of
+from planner.kinds.rl_rollout.inputs_fleet import Mode
+from planner.kinds.rl_rollout.modes import turn_of
+from planner.kinds.rl_rollout.overlapped import rollout_work_s, settled
 from planner.kinds.rl_rollout.returned import Returned, returned_of
 from planner.kinds.rl_rollout.sizing import fleet_gpus
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
+from planner.kinds.rl_rollout.turn import Turn
 
 EXPONENTS = (0.5, 1.0)
 """How well training may use more GPUs: the range of a speed-up that is told from one measurement of it."""
@@ -70,6 +73,17 @@ class Plan:
     def useful(self) -> float:
         return useful_samples(self.base)
 
+    @cached_property
+    def _turns(self) -> dict[tuple[Mode, int], Turn]:
+        return {}
+
+    def turn_at(self, mode: Mode, *, rollout_gpus: int) -> Turn:
+        """A step with other rollout GPUs, kept for who asks again."""
+        found = self._turns.get((mode, rollout_gpus))
+        if found is None:
+            found = self._turns[mode, rollout_gpus] = turn_of(self.base, mode, rollout_gpus=rollout_gpus)
+        return found
+
     @property
     def work_s(self) -> float:
         """Time of one instance for a step with all its slots taken."""
@@ -96,7 +110,7 @@ class Plan:
     @cached_property
     def bound_needed(self) -> float | None:
         """Staleness bound at which training never waits for a group; None when generation is too slow for any."""
-        loose = base_at(self.base, changes={"staleness_bound": int(_LOOSE)})
+        loose = base_at(self.base, changes={"staleness_bound": int(_LOOSE), "enforcement": "admission"})
         rollout, _, _, _ = settled(
             loose,
             instances=self.turn.instances,
@@ -114,9 +128,9 @@ class Plan:
         return (min(known), max(known)) if known else None
 
 
-def plan(spec: RlRolloutSpec, *, catalog: Catalog) -> Plan:
-    """Work the design out."""
-    base = base_of(spec, catalog=catalog)
+def plan(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths | None = None) -> Plan:
+    """Work the design out; ``law`` of lengths in place of the design's own."""
+    base = base_of(spec, catalog=catalog, law=law)
     gpus, needed = fleet_gpus(base)
     turn = turn_of(base, spec.mode, rollout_gpus=gpus)
     return Plan(

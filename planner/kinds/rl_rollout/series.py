@@ -9,7 +9,6 @@ from planner.core.result import Series
 from planner.formulas import weight_sync
 from planner.formulas.batch_decay import decay
 from planner.kinds.rl_rollout.inputs_services import SYNC_LABELS
-from planner.kinds.rl_rollout.modes import MODES, PARTS
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.series_sizes import cost_by_gpus, split, step_by_gpus, utilisation_by_cap
 from planner.kinds.rl_rollout.series_staleness import ages, by_length, knee
@@ -17,6 +16,7 @@ from planner.kinds.rl_rollout.series_timeline import timeline
 from planner.kinds.rl_rollout.sizing import keeps_up
 from planner.kinds.rl_rollout.sync import METHODS, PUBLISHED, sync_of, tensors
 from planner.kinds.rl_rollout.table import table
+from planner.kinds.rl_rollout.turn import MODES, PARTS
 
 BILL_LABELS = {
     "rollout_used": "rollout, used",

@@ -13,11 +13,10 @@ from planner.kinds.rl_rollout.base import Base, base_at
 from planner.kinds.rl_rollout.bill import bill_of
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.lengths import variation
-from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.table import table
 
-_SIZES = 14
+_SIZES = 10
 _CAPS = 16
 _SPLITS = 24
 _APART: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous")
@@ -27,7 +26,7 @@ def step_by_gpus(plan: Plan) -> Series:
     """Step of each mode against the rollout GPUs, the training GPUs as they are."""
     counts = _instance_counts(plan)
     unit = plan.spec.instance_gpus
-    steps = {mode: [turn_of(plan.base, mode, rollout_gpus=count * unit).step_s for count in counts] for mode in _APART}
+    steps = {mode: [plan.turn_at(mode, rollout_gpus=count * unit).step_s for count in counts] for mode in _APART}
     floor_s = plan.base.tail_floor_s + plan.spec.training_s
     return table(
         "step_by_gpus",
@@ -127,7 +126,7 @@ def cost_by_gpus(plan: Plan) -> Series:
         counts = sorted({max(plan.rollout_gpus // unit, 0) + extra for extra in range(0, 4 * _SIZES, 4)})
     rows = []
     for count in counts:
-        turn = turn_of(plan.base, spec.mode, rollout_gpus=count * unit)
+        turn = plan.turn_at(spec.mode, rollout_gpus=count * unit)
         rows.append(bill_of(plan.base, turn=turn, training_gpus=spec.training_gpus))
     return table(
         "cost_by_gpus",

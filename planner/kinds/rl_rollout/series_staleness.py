@@ -18,7 +18,7 @@ _OLDEST = 13
 def knee(plan: Plan) -> Series:
     """Step and ages against the staleness bound, on the GPUs of the design."""
     compared = plan.comparison
-    bounds = sorted({0, 1, 2, 3, 4, 6, 8, plan.spec.staleness_bound})
+    bounds = sorted({0, 1, 2, 4, 8, plan.spec.staleness_bound})
     turns = []
     for bound in bounds:
         at = base_at(plan.base, changes={"staleness_bound": bound})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.core.result import Series
-from planner.kinds.rl_rollout.modes import MODES, Turn
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.table import table
+from planner.kinds.rl_rollout.turn import MODES, Turn
 
 ACTIVITIES = ("generation", "longest answers", "scoring", "training", "weight sync", "role switch", "waiting")
 STEPS = 2

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from planner.formulas import generation
 from planner.formulas.sizing import whole
 from planner.kinds.rl_rollout.base import Base
+from planner.kinds.rl_rollout.batch import batch_generation_s
 from planner.kinds.rl_rollout.inputs_fleet import Mode
-from planner.kinds.rl_rollout.modes import batch_generation_s, instances_of, settled
+from planner.kinds.rl_rollout.overlapped import settled
 from planner.kinds.rl_rollout.sync import sync_of
+from planner.kinds.rl_rollout.turn import instances_of
 
 _SLACK = 1e-6
 
@@ -61,12 +63,14 @@ def _most(base: Base) -> int:
 
 
 def _searched(enough: Callable[[int], bool], *, start: int, most: int) -> float | None:
-    """The first count that is enough, by doubling and halving; None when none is."""
-    if not enough(max(most, start)):
-        return None
-    low, high = start - 1, start
+    """The first count that is enough, by growing strides and halving; None when none is."""
+    low, stride = start - 1, 1
+    high = start
     while not enough(high):
-        low, high = high, min(high * 2, max(most, start))
+        if high >= most:
+            return None
+        low, high = high, min(high + stride, max(most, high + 1))
+        stride *= 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -1,0 +1,99 @@
+"""A batch that is waited for: when its last answer ends, and when its last score is there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.formulas import generation
+from planner.formulas.oversampling import EarlyStop, early_stop
+from planner.formulas.replaced_groups import expected_chain_steps
+from planner.formulas.score_tail import backlog_s, peak_rate, score_tail_s
+from planner.kinds.rl_rollout.base import Base
+from planner.kinds.rl_rollout.scoring import Pool, pool_of
+
+_TENTHS = np.linspace(0.1, 1.0, 10)
+
+
+def batch_generation_s(base: Base, *, instances: int) -> float:
+    """From the start of a batch to the end of the last answer it needs."""
+    law, demand = base.law, base.demand
+    if demand.trained <= 0:
+        return 0.0
+    early = early_stop_of(base)
+    started = max(demand.completed, demand.trained * early.started if early else 0.0)
+    # Instances beyond the answers stand idle.
+    working = min(instances, max(math.ceil(started), 1))
+    answers = started / working
+    step = base.physics.step.with_context(base.physics.context_tokens)
+    if early is not None and answers <= base.physics.running:
+        return step.fixed_s * early.steps + step.sequence_s * answers * early.written_tokens
+    whole_s = generation.slowest_generation_s(
+        base.physics.step,
+        law=law,
+        answers=answers,
+        instances=working,
+        slots=base.physics.running,
+        prompt_tokens=base.spec.prompt_tokens,
+    )
+    replaced_s = step.fixed_s * last_steps(base) + step.sequence_s * answers * law.mean_tokens
+    return max(whole_s, replaced_s) if base.demand.filtered > 0 else whole_s
+
+
+def last_steps(base: Base) -> float:
+    """Decode steps until the last answer of a step has ended, with room for all: replacements begin late."""
+    spec, demand = base.spec, base.demand
+    short = 1 - (1 + base.excess) * (1 - demand.filtered)
+    if demand.filtered <= 0 or short <= 0 or demand.filtered >= 1:
+        return base.law.expected_maximum(max(demand.completed, 1.0))
+    return expected_chain_steps(base.law, group=spec.answers_per_problem, groups=float(spec.problems), dropped=short)
+
+
+def early_stop_of(base: Base) -> EarlyStop | None:
+    """What over-sampling does to a step: groups beyond those that filtering needs; None without such."""
+    excess = (1 + base.excess) * (1 - base.demand.filtered) - 1
+    if base.excess <= 0 or excess <= 0:
+        return None
+    found = early_stop(base.law, excess=excess, group=base.spec.answers_per_problem)
+    return replace(found, started=1 + base.excess)
+
+
+def _endings_s(base: Base, *, instances: int) -> NDArray[np.float64]:
+    """Moments by which a tenth, two tenths … of the answers of a synchronous step have ended; the last is left out."""
+    tokens = base.law.quantile(_TENTHS[:-1])
+    step, each = base.physics.step.with_context(base.physics.context_tokens), base.demand.completed / instances
+    waves = max(each / base.physics.running, 1.0)
+    found: NDArray[np.float64] = waves * step.fixed_s * tokens + step.sequence_s * each * base.law.limited_mean(tokens)
+    return found
+
+
+def scored_tail(base: Base, *, generation_s: float, instances: int) -> tuple[Pool, float]:
+    """Scorers, and the time from the last answer to the last score."""
+    spec, service = base.spec, base.service
+    answers = base.demand.completed
+    if service.law is None or answers <= 0:
+        return pool_of(spec, service=service, rate_per_s=0.0), 0.0
+    ends_s = np.concatenate(([0.0], np.minimum(_endings_s(base, instances=instances), generation_s), [generation_s]))
+    # The first part begins with the first answer that ends, not with the step.
+    pool = pool_of(spec, service=service, rate_per_s=peak_rate(ends_s[1:], answers=answers * (1 - _TENTHS[0])))
+    drained_s = drain_s(base, scorers=pool.scorers)
+    if spec.scored == "batch":
+        return pool, drained_s
+    shares = np.concatenate(([0.0], _TENTHS))
+    late_s = backlog_s(ends_s, shares=shares, work_s=answers * service.mean_s / pool.scorers)
+    late_s += score_tail_s(
+        base.law,
+        service=service.law,
+        answers=answers,
+        token_s=base.physics.step.fixed_s,
+        group=1 if spec.scored == "each" else spec.answers_per_problem,
+    )
+    return pool, min(late_s, max(drained_s, service.longest_s(answers)))
+
+
+def drain_s(base: Base, *, scorers: int) -> float:
+    """Scoring of a whole step that is sent at once."""
+    return base.service.burst_s(base.demand.completed, scorers=scorers)

@@ -1,0 +1,104 @@
+"""What a step of a mode is: its parts, what each role does meanwhile, how stale samples are, what is lost.
+
+Parts are seen from training and sum to the step: training itself, weight sync, switching roles, and what of generation
+and scoring is not hidden behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.formulas import rollout_ages
+from planner.formulas.rollout_cycle import Cycle, Rollout
+from planner.kinds.rl_rollout.base import Base
+from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS, Mode
+from planner.kinds.rl_rollout.scoring import Pool
+
+MODES: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous", "colocated")
+PARTS = ("training", "generation", "scoring", "weight_sync", "switch")
+SOON_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A step of a mode on its GPUs."""
+
+    mode: Mode
+    instances: int
+    rollout_gpus: int
+    all_gpus: int
+    step_s: float
+    parts: Mapping[str, float]
+    generation_s: float
+    """From the first answer of a step to the last, or the time its tokens take at the rate of the fleet."""
+    running: float
+    """Answers an instance runs while it generates, on average."""
+    tokens: float
+    """Generated in a step, useful or not."""
+    capacity_tokens: float
+    """What all rollout GPUs would write in the step at the full rate."""
+    utilisation_generating: float
+    ages: NDArray[np.float64]
+    """Share of the groups by age, 0 versions first."""
+    beyond: float
+    discarded: float
+    at_cap_versions: float
+    recompute_s: float
+    pool: Pool
+    answers: float
+    """That end in a step and are scored."""
+    score_s: float
+    trained: float
+    wasted: float
+    """Share of the tokens that nothing is trained on."""
+    cycle: Cycle | None = None
+    rollout: Rollout | None = None
+
+    @property
+    def label(self) -> str:
+        return MODE_LABELS[self.mode]
+
+    @property
+    def utilisation(self) -> float:
+        return min(self.tokens / self.capacity_tokens, 1.0) if self.capacity_tokens > 0 else 0.0
+
+    @property
+    def mean_age(self) -> float:
+        return rollout_ages.mean_age(self.ages)
+
+    @property
+    def trainer_idle(self) -> float:
+        return 1 - self.parts["training"] / self.step_s
+
+    @property
+    def scored_per_s(self) -> float:
+        """Over the whole step."""
+        return self.answers / self.step_s
+
+    @property
+    def scorer_idle(self) -> float:
+        """Over the whole step."""
+        return max(1 - self.scored_per_s * self.score_s / self.pool.scorers, 0.0)
+
+
+def instances_of(base: Base, *, gpus: int) -> int:
+    return max(gpus // base.spec.instance_gpus, 1)
+
+
+def mean_running(base: Base, *, tokens: float, instances: int, over_s: float) -> float:
+    """Mean batch B of which (a + b B) steps write the tokens in this time: by time, not by step."""
+    step = base.physics.step.with_context(base.physics.context_tokens)
+    steps = (over_s - step.sequence_s * tokens / instances) / step.fixed_s
+    return tokens / instances / steps if steps > 0 else 0.0
+
+
+def wasted_share(base: Base, *, tokens: float, kept_mean: float | None = None) -> float:
+    """Of groups that teach nothing, of answers given up, of groups too old."""
+    if tokens <= 0:
+        return 0.0
+    kept = base.demand.trained * (kept_mean or base.law.mean_tokens)
+    return max(1 - kept / tokens, 0.0)
