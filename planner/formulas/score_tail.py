@@ -95,17 +95,58 @@ def backlog_s(ends_s: NDArray[np.float64], *, shares: NDArray[np.float64], work_
     return max(float(np.max(ends_s + work_s * (1 - shares))) - float(ends_s[-1]), 0.0)
 
 
-def peak_rate(ends_s: NDArray[np.float64], *, answers: float) -> float:
-    """Rate of endings in the busiest of equal parts of the answers: what scorers have to keep up with [1/s].
+def scorers_for_backlog(
+    ends_s: NDArray[np.float64], *, shares: NDArray[np.float64], work_s: float, late_s: float
+) -> float:
+    """Scorers with which nothing is in line for longer than this after the last answer, as a fluid.
 
     Parameters
     ----------
-    ends_s : moments by which 0, 1/n, 2/n ... 1 of the answers have ended [s]
-    answers : [1]
+    ends_s, shares : as of `backlog_s`
+    work_s : scoring of all answers by one scorer [s]
+    late_s : backlog allowed after the last answer [s]
 
-    >>> peak_rate(np.array([0.0, 1.0, 11.0]), answers=40)
-    20.0
+    Returns
+    -------
+    a fraction of scorers counts [1]
+
+    Notes
+    -----
+    max_t work (1 - share(t)) / (T + late - t).
+
+    References
+    ----------
+    G. F. Newell, "Applications of Queueing Theory", 2nd ed., 1982, chapter 2 (deterministic fluid approximation).
+
+    >>> scorers_for_backlog(np.array([0.0, 10.0]), shares=np.array([0.0, 1.0]), work_s=24.0, late_s=2.0)
+    2.0
     """
-    gaps = np.diff(ends_s)
-    shortest = float(np.min(gaps))
-    return answers / len(gaps) / shortest if shortest > 0 else 0.0
+    return float(np.max(work_s * (1 - shares) / (ends_s[-1] + late_s - ends_s)))
+
+
+def fluid_wait_s(ends_s: NDArray[np.float64], *, shares: NDArray[np.float64], work_s: float) -> float:
+    """Mean wait of answers for scorers, as a fluid.
+
+    Parameters
+    ----------
+    ends_s, shares : as of `backlog_s`
+    work_s : scoring of all answers by all scorers together [s]
+
+    Returns
+    -------
+    [s]
+
+    Notes
+    -----
+    What is in line at t is max_s<=t work (share(t) - share(s)) - (t - s); averaged over the answers.
+
+    References
+    ----------
+    G. F. Newell, "Applications of Queueing Theory", 2nd ed., 1982, chapter 2 (deterministic fluid approximation).
+
+    >>> fluid_wait_s(np.array([0.0, 10.0]), shares=np.array([0.0, 1.0]), work_s=14.0)
+    2.0
+    """
+    ahead_s = work_s * shares - ends_s
+    line_s = ahead_s - np.minimum.accumulate(ahead_s)
+    return float(np.diff(shares) @ (line_s[1:] + line_s[:-1]) / 2)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from planner.formulas import generation
 from planner.formulas.oversampling import EarlyStop, early_stop
 from planner.formulas.replaced_groups import expected_chain_steps
-from planner.formulas.score_tail import backlog_s, peak_rate, score_tail_s
+from planner.formulas.score_tail import backlog_s, fluid_wait_s, score_tail_s, scorers_for_backlog
+from planner.formulas.sizing import whole
 from planner.kinds.rl_rollout.base import Base
 from planner.kinds.rl_rollout.scoring import Pool, pool_of
 
@@ -76,14 +77,17 @@ def scored_tail(base: Base, *, generation_s: float, instances: int) -> tuple[Poo
     answers = base.demand.completed
     if service.law is None or answers <= 0:
         return pool_of(spec, service=service, rate_per_s=0.0), 0.0
-    ends_s = np.concatenate(([0.0], np.minimum(_endings_s(base, instances=instances), generation_s), [generation_s]))
-    # The first part begins with the first answer that ends, not with the step.
-    pool = pool_of(spec, service=service, rate_per_s=peak_rate(ends_s[1:], answers=answers * (1 - _TENTHS[0])))
-    drained_s = drain_s(base, scorers=pool.scorers)
+    endings_s = np.minimum(_endings_s(base, instances=instances), generation_s)
+    ends_s, shares = np.concatenate(([0.0], endings_s, [generation_s])), np.concatenate(([0.0], _TENTHS))
+    scorers = spec.scorers or _scorers(base, ends_s=ends_s, shares=shares)
+    work_s = answers * service.mean_s / scorers
+    rate = answers / generation_s if generation_s > 0 else 0.0
+    waits_s = fluid_wait_s(ends_s, shares=shares, work_s=work_s)
+    pool = Pool(rate, scorers, min(rate * service.mean_s, float(scorers)), waits_s)
+    drained_s = drain_s(base, scorers=scorers)
     if spec.scored == "batch":
         return pool, drained_s
-    shares = np.concatenate(([0.0], _TENTHS))
-    late_s = backlog_s(ends_s, shares=shares, work_s=answers * service.mean_s / pool.scorers)
+    late_s = backlog_s(ends_s, shares=shares, work_s=work_s)
     late_s += score_tail_s(
         base.law,
         service=service.law,
@@ -92,6 +96,16 @@ def scored_tail(base: Base, *, generation_s: float, instances: int) -> tuple[Poo
         group=1 if spec.scored == "each" else spec.answers_per_problem,
     )
     return pool, min(late_s, max(drained_s, service.longest_s(answers)))
+
+
+def _scorers(base: Base, *, ends_s: NDArray[np.float64], shares: NDArray[np.float64]) -> int:
+    """As few as are not behind when the last answer ends; where groups are replaced, as keep up before that."""
+    spec, work_s = base.spec, base.demand.completed * base.service.mean_s
+    found = whole(scorers_for_backlog(ends_s, shares=shares, work_s=work_s, late_s=spec.score_wait_s))
+    if base.demand.filtered > 0:
+        rate = shares[-2] * base.demand.completed / max(float(ends_s[-2]), 1e-9)
+        found = max(found, pool_of(spec, service=base.service, rate_per_s=rate).scorers)
+    return max(found, 1)
 
 
 def drain_s(base: Base, *, scorers: int) -> float:

@@ -20,6 +20,7 @@ ALWAYS = frozenset(
         *("longest_tokens", "longest_of_group_tokens", "realised_cv", "tail_floor_s", "memory_answers"),
         *("filtered_share", "returned_bytes_per_token", "routing_bytes_per_token", "returned_bytes_per_step"),
         *("stored_bytes", "score_service_s", "score_timeout_share", "switch_s"),
+        "rate_lost_to_failures",
     }
 )
 """Figures that exist even where an instance cannot hold the weights."""
@@ -76,6 +77,8 @@ def _design(plan: Plan) -> Iterator[Metric]:
         yield figure(f"step_{part}_s", turn.parts[part] if runs else None)
     yield figure("training_slowdown", plan.slowdown if runs else None, objective=spec.allowed_slowdown)
     yield figure("generation_s", turn.generation_s if runs else None)
+    yield figure("instance_failures_per_day", turn.instances * spec.instance_failures_per_h * 24)
+    yield figure("rate_lost_to_failures", min(spec.instance_failures_per_h * spec.restart_s / 3600, 1.0))
     per_gpu_h = plan.useful * 3600 / (turn.step_s * turn.all_gpus)
     yield figure("useful_samples_per_gpu_h", per_gpu_h if runs else None)
 

@@ -21,6 +21,7 @@ FIRST = (
     "older_than_bound",
     "sync_is_a_bound",
     "slow_scoring",
+    "scoring",
 )
 """Notes in the order in which somebody who plans a run would ask."""
 

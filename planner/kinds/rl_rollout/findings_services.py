@@ -13,6 +13,7 @@ from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.sync import sync_of, tensors
 from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
 
+SCORER_NOUNS = {"rules": "process", "sandbox": "sandbox", "reward_model": "replica"}
 _SYNC_MATTERS = 0.05
 _SLOW = 5.0
 _SHORT_TAIL = 0.1
@@ -57,28 +58,29 @@ def _sync(plan: Plan) -> Iterator[Finding]:
 def _scoring(plan: Plan) -> Iterator[Finding]:
     spec, turn, service = plan.spec, plan.turn, plan.base.service
     pool = turn.pool
-    if not pool.keeps_up:
+    workers = counted(pool.scorers, SCORER_NOUNS[spec.scorer]).replace("processs", "processes").replace("xs", "xes")
+    if not pool.keeps_up or pool.rate_per_s * service.mean_s > pool.scorers * (1 + 1e-9):
         yield Finding(
             code="scorers_too_few",
             severity="error",
             message=f"{show(pool.rate_per_s, '1/s')} answers of {show(service.mean_s, 's')} keep "
-            f"{pool.rate_per_s * service.mean_s:,.0f} scorers busy; there are {pool.scorers:,}, and scores fall "
-            "behind.",
+            f"{pool.rate_per_s * service.mean_s:,.0f} busy; {workers} fall behind.",
             metric="scorers_busy",
             suggestion="Let the planner size them.",
             change={"scorers": None},
         )
         return
-    if service.mean_s < _SLOW:
+    if service.law is None:
         return
     together_s = drain_s(plan.base, scorers=pool.scorers)
     late = service.group_s(wait_s=pool.wait_s or 0.0, answers=spec.answers_per_problem)
+    how = {"each": "as they end", "group": "by the group", "batch": "when all have ended"}[spec.scored]
+    sent = "" if spec.scored == "batch" else f"; all at once the same would take {show(together_s, 's')}"
     yield Finding(
-        code="slow_scoring",
+        code="slow_scoring" if service.mean_s >= _SLOW else "scoring",
         severity="info",
-        message=f"Scored as they end, answers need {counted(pool.scorers, 'scorer')} and wait "
-        f"{show(pool.wait_s, 's')}; all at once the same scorers take {show(together_s, 's')}. The slowest score of "
-        f"{counted(spec.answers_per_problem, 'answer')} comes after {show(late, 's')}, which adds "
+        message=f"Scored {how}, answers need {workers} and wait {show(pool.wait_s, 's')}{sent}. The "
+        f"slowest score of {counted(spec.answers_per_problem, 'answer')} comes after {show(late, 's')}, which adds "
         f"{show(late / turn.step_s, 'versions')} to the age of a group.",
         metric="scorers_used",
     )

@@ -84,7 +84,7 @@ def _instance_dies(spec: RlRolloutSpec, result: Result) -> FollowUp:
     instances = result.value("rollout_instances") or 1.0
     running = result.value("running_per_instance") or 0.0
     lost = running * spec.output_tokens / 2
-    a_day = instances * spec.instance_failures_per_h * 24
+    a_day = result.value("instance_failures_per_day") or 0.0
     often = f"{show(a_day, '1/d')} on average" if a_day > 0 else "never, as stated"
     part = 1 / max(instances, 1.0)
     return FollowUp(

@@ -100,6 +100,22 @@ DESIGN_METRICS: tuple[MetricDef, ...] = (
     ),
     MetricDef("generation_s", _("Generation of a step"), "s", "lower", DESIGN),
     MetricDef(
+        "instance_failures_per_day",
+        _("Instances that fail a day"),
+        "1/d",
+        "lower",
+        DESIGN,
+        formula="instances × failures of an instance",
+    ),
+    MetricDef(
+        "rate_lost_to_failures",
+        _("Rate lost to failures"),
+        "ratio",
+        "lower",
+        DESIGN,
+        help=_("While instances that failed are down, on average."),
+    ),
+    MetricDef(
         "useful_samples_per_gpu_h",
         _("Useful samples a GPU-hour"),
         "samples/GPU-h",

@@ -124,6 +124,8 @@ def settled(base: Base, *, instances: int, trains_s: float, sync_s: float) -> tu
 
 
 def _found(base: Base, rollout: Rollout) -> tuple[Cycle, float]:
+    if base.demand.completed <= 0:
+        return asynchronous(rollout, slots=base.physics.running), 0.0
     if base.spec.new_weights == "drain":
         return draining(rollout, slots=base.physics.running), 0.0
     if base.spec.enforcement == "discard" and base.spec.staleness_bound >= 1:
