@@ -139,7 +139,7 @@ AGREE: dict[str, tuple[dict[str, Any], dict[str, Any], float]] = {
 @pytest.mark.parametrize("case", AGREE)
 def test_estimate_and_simulation_agree_on_the_step(case: str) -> None:
     given, options, within = AGREE[case]
-    request = {"options": {"modes": "chosen", "steps": 30, **options}}
+    request: dict[str, Any] = {"options": {"modes": "chosen", "steps": 30, **options}}
     ours, theirs = simulated(given, **request).value("step_s"), expected(given, **request).value("step_s")
     assert ours == pytest.approx(theirs, rel=within)
 
