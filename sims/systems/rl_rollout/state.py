@@ -35,6 +35,9 @@ WITHOUT_END = 1 << 60
 MOST_ANSWERS = 1 << 23
 """Answers open at once; more would take more than 1 GiB."""
 MOST_CELLS = 1 << 28
+"""Open groups × instances."""
+MOST_PLACES = 1 << 26
+"""Slots of all instances."""
 SAMPLES = 1024
 SPANS = 1 << 16
 
@@ -140,6 +143,8 @@ def make_state(
     if answers > MOST_ANSWERS or groups * count > MOST_CELLS:
         raise ValueError(f"{answers} answers open at once on {count} instances are more than memory is meant for")
     slots = min(config.slots, answers)
+    if count * slots > MOST_PLACES:
+        raise ValueError(f"{slots} slots on {count} instances are more than memory is meant for")
     versions = (answers, config.bound + 1, 2) if config.enforcement == CARRY else (1, 1, 2)
     times, tree = clock_arrays(FIRST_INSTANCE + count)
     totals = records(rollouts.TOTALS, count=1)

@@ -10,7 +10,7 @@ import pytest
 
 from sims.engine import kernel, run
 from sims.engine.hooks import Cancelled, NoHooks
-from sims.systems.rl_rollout import MODES, PLACINGS, Config, Failure, Lengths, Measured, Problems, Scoring, simulate
+from sims.systems.rl_rollout import MODES, PLACINGS, Failure, Lengths, Measured, Problems, Scoring, simulate
 from sims.systems.rl_rollout.loop import advance
 from sims.systems.rl_rollout.orders import obey
 from tests.sims.systems.rl_rollout.scene import LONG_TAIL, config, fingerprint, problems, reference
@@ -186,9 +186,6 @@ def test_runs_that_cannot_be_are_refused() -> None:
         simulate(config(), problems=load, steps=3, warmup_steps=3)
     with pytest.raises(ValueError, match="failure names instance 9"):
         simulate(config(), problems=load, steps=3, failures=[Failure(9, at_s=1.0)])
-    with pytest.raises(ValueError, match="more than memory is meant for"):
-        simulate(
-            Config(problems=100_000, answers=100, instances=1, slots=1, step_s=1.0, train_s=1.0),
-            problems=load,
-            steps=3,
-        )
+    for large in ({"problems": 100_000, "answers": 100}, {"instances": 10_000, "slots": 100_000, "answers": 10_000}):
+        with pytest.raises(ValueError, match="more than memory is meant for"):
+            simulate(config(**large), problems=load, steps=3)
