@@ -79,6 +79,12 @@ def tenants(plan: Plan) -> Figures:
     spec, noise = plan.spec, plan.noise
     yield figure("largest_tenant_share", plan.tenants.largest)
     yield figure("fairness_bound_tokens", bound_tokens(plan) if spec.fairness == "weighted" else None)
+    fair = spec.fairness == "weighted"
+    weights = plan.tenants.weights
+    each = plan.fleet.max_rps / float(weights.sum())
+    has_premium = fair and bool(weights.max() > 1)
+    yield figure("guaranteed_rps", each if fair else None)
+    yield figure("guaranteed_premium_rps", each * spec.premium_weight if has_premium else None)
     yield figure("noisy_utilisation", noise.utilisation)
     yield figure("noisy_others_served", noise.others(spec.fairness))
     yield figure("noisy_slots", noise.slots)

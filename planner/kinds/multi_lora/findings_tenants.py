@@ -30,6 +30,14 @@ def tenant_findings(plan: Plan) -> Iterator[Finding]:
             f"{show(bound_tokens(plan), 'tokens')}, at any time. They say nothing about slots.",
             metric="fairness_bound_tokens",
         )
+    else:
+        yield Finding(
+            code="no_fairness",
+            severity="info",
+            message="Requests are served in the order they come: whoever sends most gets most, and no tenant is "
+            "guaranteed anything.",
+            metric="guaranteed_rps",
+        )
     yield from _dedicated(plan)
 
 

@@ -86,6 +86,16 @@ TENANT_METRICS: tuple[MetricDef, ...] = (
         help=_("Of weighted service, at any time."),
         formula="2 × max(w_p × longest prompt, w_q × tokens of a batch)",
     ),
+    MetricDef(
+        "guaranteed_rps",
+        _("A tenant gets at least"),
+        "req/s",
+        "higher",
+        TENANTS,
+        help=_("When all tenants always have requests waiting."),
+        formula="what the fleet can do × weight / Σ weights",
+    ),
+    MetricDef("guaranteed_premium_rps", _("A premium tenant gets at least"), "req/s", "higher", TENANTS),
     share("noisy_utilisation", _("In use with a noisy tenant"), group=TENANTS, help=_("What all ask, over capacity.")),
     share(
         "noisy_others_served",

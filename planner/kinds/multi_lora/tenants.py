@@ -61,7 +61,8 @@ def tenants_of(spec: MultiLoraSpec, *, asked: Asked) -> Tenants:
     if spec.tenant_limit_rps is not None:
         rates = np.minimum(rates, spec.tenant_limit_rps)
     weights = np.ones(spec.tenants)
-    weights[: round(spec.premium_share * spec.tenants)] = spec.premium_weight
+    if spec.tenants > 1:
+        weights[: round(spec.premium_share * spec.tenants)] = spec.premium_weight
     return Tenants(shares, rates, spec.requests_per_s, weights)
 
 
