@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.formulas import hashing
-from planner.formulas.popularity import Popularity
+from planner.formulas.caching import characteristic_time_s
+from planner.formulas.popularity import IndependentItems, Popularity
 
 COPIES_PER_MEAN = 4.0
 """Copies of an item that asks for as much as one replica takes on average."""
@@ -110,3 +111,42 @@ def by_load(
 def _seen(popularity: Popularity, *, replicas: int, copies: NDArray[np.float64], imbalance: float) -> TypicalReplica:
     mine = Popularity(popularity.shares * replicas / copies, popularity.items * copies / replicas)
     return TypicalReplica(mine, copies, imbalance)
+
+
+def beyond(popularity: Popularity, *, seen: TypicalReplica, held: float, replicas: int) -> tuple[Popularity, float]:
+    """What requests ask for that is not among the items each replica used last.
+
+    Parameters
+    ----------
+    popularity : of the items among all requests, in the classes of ``seen``
+    seen : what a replica sees of them
+    held : C, items that a replica keeps [1]
+    replicas : M [1]
+
+    Returns
+    -------
+    popularity of the items among the requests that miss, and their share of all requests [1]
+
+    Notes
+    -----
+    p exp(-q t), q the share of an item among the requests of a replica and t the characteristic time of C items
+    there: rare items are most of what misses.
+
+    References
+    ----------
+    H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling, Design and Experimental Results", IEEE JSAC
+    20(7), 2002, eq. (5)-(7) (what a cache leaves to the next).
+
+    >>> from planner.formulas.popularity import zipf
+    >>> popularity = zipf(1000, exponent=0.9)
+    >>> rest, share = beyond(popularity, seen=anywhere(popularity, replicas=2), held=102, replicas=2)
+    >>> print(round(share, 5), rest.most < popularity.most)
+    0.52086 True
+    """
+    if held >= seen.items - 1e-9:
+        return Popularity(np.zeros(1), np.zeros(1)), 0.0
+    loads = [IndependentItems(seen.popularity)]
+    time = float(characteristic_time_s(loads, capacity_tokens=float(held))) if held > 0 else 0.0
+    left = popularity.shares * np.exp(-popularity.shares * replicas / seen.copies * time)
+    share = float(popularity.items @ left)
+    return Popularity(left / share, popularity.items), share

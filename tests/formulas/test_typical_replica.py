@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.formulas.popularity import Popularity, zipf
-from planner.formulas.typical_replica import TypicalReplica, anywhere, by_hash, by_load
+from planner.formulas.typical_replica import TypicalReplica, anywhere, beyond, by_hash, by_load
 
 
 def distinct(seen: TypicalReplica, *, batch: float) -> float:
@@ -89,3 +89,36 @@ def test_one_replica_has_everything() -> None:
     seen = by_hash(zipf(10, exponent=1.0), replicas=1, copies=3)
     assert seen.items == pytest.approx(10.0)
     assert seen.imbalance == 1.0
+
+
+def test_what_misses_is_what_hits_leave() -> None:
+    popularity = zipf(2000, exponent=1.0)
+    seen = by_load(popularity, replicas=4)
+    rest, share = beyond(popularity, seen=seen, held=150, replicas=4)
+    assert share == pytest.approx(1 - lru(seen.popularity, slots=150), abs=1e-9)
+    assert float(rest.items @ rest.shares) == pytest.approx(1.0)
+    assert rest.most < popularity.most / 5
+
+
+def test_misses_as_of_a_cache_played_through() -> None:
+    random, popularity = np.random.default_rng(3), zipf(100, exponent=0.8)
+    seen = anywhere(popularity, replicas=1)
+    held: dict[int, None] = {}
+    missed = np.zeros(100)
+    asked = random.choice(100, size=60_000, p=popularity.shares / popularity.shares.sum())
+    for item in asked.tolist():
+        if item in held:
+            del held[item]
+        else:
+            missed[item] += 1
+            if len(held) == 20:
+                del held[next(iter(held))]
+        held[item] = None
+    rest, share = beyond(popularity, seen=seen, held=20, replicas=1)
+    assert share == pytest.approx(missed.sum() / len(asked), abs=0.006)
+    assert rest.shares[:10] == pytest.approx(missed[:10] / missed.sum(), rel=0.15)
+
+
+def test_nothing_misses_where_all_is_held() -> None:
+    popularity = zipf(50, exponent=1.0)
+    assert beyond(popularity, seen=anywhere(popularity, replicas=3), held=50, replicas=3)[1] == 0.0

@@ -9,6 +9,7 @@ from planner.kinds.multi_lora.architecture import architecture
 from planner.kinds.multi_lora.charts import charts
 from planner.kinds.multi_lora.estimate import estimate
 from planner.kinds.multi_lora.metrics import METRICS
+from planner.kinds.multi_lora.simulate import SIMULATOR
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 
 KIND = DesignKind(
@@ -21,5 +22,6 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    simulator=SIMULATOR,
     order=4,
 )

@@ -118,7 +118,7 @@ def _fleet_time(plan: Plan) -> FleetTime:
     needed_gpus = plan.served * spec.gpus_per_replica
     memory, step = plan.parts.memory, plan.replica.step(plan.running)
     slots = max(memory.resident_adapters, memory.slots)
-    stalled = 0.0 if found is None else min(found.rate_rps * plan.replica.stall_s, 1.0)
+    stalled = 0.0 if found is None else min(found.rate_rps * found.replica.stall_s, 1.0)
     running = plan.running if found is None else found.rate_rps * found.residence_s
     share = memory.gpu_slot_bytes / memory.usable_bytes if memory.usable_bytes > 0 else 0.0
     return FleetTime(

@@ -72,7 +72,7 @@ def _sentence(made: Plan) -> str:
     used = percent(fleet.utilisation or 0.0)
     serve = "serves" if fleet.replicas == 1 else "serve"
     return (
-        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {used} used; {percent(made.replica.tiers.gpu)} of the "
+        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {used} used; {percent(made.tiers.gpu)} of the "
         "requests find their adapter on the GPU, and adapters make a step "
         f"{times(found.replica.step(found.running).factor)} "
         f"the base's. {_waits(made)}"

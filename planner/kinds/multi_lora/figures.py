@@ -83,14 +83,14 @@ def _memory(plan: Plan) -> Figures:
 
 def _hits(plan: Plan) -> Figures:
     replica, running = plan.replica, plan.running
-    tiers = replica.tiers
+    tiers = plan.tiers
     yield figure("gpu_hit_share", tiers.gpu)
     yield figure("host_hit_share", max(tiers.host, 0.0))
     yield figure("store_share", max(tiers.store, 0.0))
     yield figure("adapters_per_replica", replica.seen.items)
     different, slots = replica.distinct(running), replica.memory.slots
     safe = safe_slots(replica.seen.popularity, running=running * replica.adapted)
-    yield figure("distinct_in_batch", different.mean)
+    yield figure("distinct_in_batch", replica.step(running).distinct)
     yield figure("distinct_anywhere", plan.anywhere.distinct(running).mean)
     yield figure("distinct_deviation", different.deviation)
     yield figure("safe_slots", safe)

@@ -29,6 +29,7 @@ def fleet(plan: Plan) -> Figures:
     yield figure("utilisation", made.utilisation, objective=1.0)
     lost = plan.one_lost
     yield figure("utilisation_one_lost", None if lost is None else lost.utilisation, objective=1.0)
+    yield figure("cold_utilisation", plan.cold_utilisation)
     yield figure("load_imbalance", replica.seen.imbalance)
     yield figure("running", None if found is None else found.running)
     yield figure("places", replica.places)
@@ -63,9 +64,8 @@ def _swap_working(plan: Plan) -> str:
 
 
 def _loads(plan: Plan) -> Figures:
-    tiers, adapted = plan.replica.tiers, plan.replica.adapted
-    each_rps = plan.fleet.rate_rps / plan.fleet.replicas * adapted
-    swaps = each_rps * (tiers.host + tiers.store)
+    tiers, adapted = plan.tiers, plan.replica.adapted
+    swaps = plan.fleet.rate_rps * plan.replica.served_share / plan.fleet.replicas * adapted * plan.swapped
     yield figure("swaps_per_s", swaps)
     yield figure("cold_loads_per_h", 3600 * plan.fleet.rate_rps * adapted * tiers.store)
     link = adapter_loading.swap_link_share(

@@ -31,6 +31,7 @@ def fleet_findings(plan: Plan) -> Iterator[Finding]:
     if plan.parts.adapter.exists and plan.replica.adapted > 0:
         yield from _routing(plan)
         yield from _cold(plan)
+        yield from _cold_replicas(plan)
         yield from _prefix(plan)
     yield from _lost(plan)
     yield from _trace(plan)
@@ -110,7 +111,7 @@ def _why(plan: Plan) -> str:
         return ""
     if found.waits.p99_s > plan.spec.ttft_p99_slo_s / 2:
         return "It is the wait for a slot."
-    if plan.replica.tiers.store > FEW_COLD and found.loading.cold_added_s > plan.spec.ttft_p99_slo_s / 2:
+    if plan.tiers.store > FEW_COLD and (found.cold_s or 0.0) > plan.spec.ttft_p99_slo_s / 2:
         return "It is the download of adapters that no host has."
     return "It is the queue and the longest prompts."
 
@@ -136,7 +137,7 @@ def _routing(plan: Plan) -> Iterator[Finding]:
             code="affinity",
             severity="info",
             message=f"A replica serves {some(seen.items)} of {counted(spec.adapters, 'adapter')}: a batch has "
-            f"{some(mine)} different ones instead of {some(without)}, and {percent(plan.replica.tiers.gpu)} of the "
+            f"{some(mine)} different ones instead of {some(without)}, and {percent(plan.tiers.gpu)} of the "
             f"requests find theirs in a slot instead of {percent(plan.anywhere.tiers.gpu)}.",
             metric="gpu_hit_share",
         )
@@ -147,7 +148,7 @@ def _routing(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="no_affinity",
             severity="info",
-            message=f"Any replica serves any adapter: {percent(plan.replica.tiers.gpu)} of the requests find theirs in "
+            message=f"Any replica serves any adapter: {percent(plan.tiers.gpu)} of the requests find theirs in "
             f"a slot. With affinity {percent(other.tiers.gpu)} would, and a batch would have "
             f"{some(other.distinct(plan.running).mean)} different adapters instead of {some(mine)}.",
             metric="gpu_hit_share",
@@ -157,7 +158,7 @@ def _routing(plan: Plan) -> Iterator[Finding]:
 
 
 def _cold(plan: Plan) -> Iterator[Finding]:
-    tiers, spec, loading = plan.replica.tiers, plan.spec, plan.loading
+    tiers, spec, loading = plan.tiers, plan.spec, plan.loading
     rate = plan.fleet.rate_rps * plan.replica.adapted * tiers.store
     if tiers.store <= 1e-9:
         yield Finding(
@@ -171,10 +172,9 @@ def _cold(plan: Plan) -> Iterator[Finding]:
     wanted = min(max(int(plan.replica.seen.items) + 1, plan.parts.memory.slots), spec.adapters)
     yield Finding(
         code="cold_adapters",
-        severity="warning" if tiers.store > FEW_COLD else "info",
-        message=f"{percent(tiers.store)} of the requests find their adapter in no host memory and wait "
-        f"{show(loading.cold_s, 's')} for it: {show(3600 * rate, '1/h')} downloads over the fleet."
-        + (" Cold-start replicas serve them meanwhile." if spec.cold_replicas else ""),
+        severity="warning" if tiers.store > FEW_COLD and not plan.cold_utilisation else "info",
+        message=f"{percent(tiers.store)} of the requests find their adapter in no host memory; bringing it there takes "
+        f"{show(loading.cold_s, 's')}: {show(3600 * rate, '1/h')} downloads over the fleet." + _meanwhile(plan),
         metric="store_share",
         suggestion=f"Keep {counted(wanted, 'adapter')} in host memory: "
         f"{show(wanted * plan.parts.adapter.file_bytes, 'bytes')} a replica.",
@@ -189,6 +189,16 @@ def _cold(plan: Plan) -> Iterator[Finding]:
             "second.",
             metric="cold_loads_per_h",
         )
+
+
+def _meanwhile(plan: Plan) -> str:
+    """What cold-start replicas make of it."""
+    if not plan.spec.cold_replicas:
+        return ""
+    used = plan.cold_utilisation
+    if used is None or used > 1:
+        return " The cold-start replicas cannot serve so many meanwhile."
+    return f" Cold-start replicas, {percent(used)} used, serve the requests meanwhile."
 
 
 def _prefix(plan: Plan) -> Iterator[Finding]:
@@ -248,4 +258,22 @@ def _trace(plan: Plan) -> Iterator[Finding]:
         message=f"The trace names {counted(trace.adapters, 'adapter')}; the most popular has "
         f"{percent(plan.parts.asked.hottest)} of the requests.{fitted}{bias}",
         metric="zipf_exponent",
+    )
+
+
+def _cold_replicas(plan: Plan) -> Iterator[Finding]:
+    """Cold-start replicas that are asked for more than they can do."""
+    used = plan.cold_utilisation
+    if not plan.spec.cold_replicas or (used is not None and used <= 1):
+        return
+    found = plan.latency
+    yield Finding(
+        code="cold_replicas_full",
+        severity="error" if found is not None and found.cold_s is None else "warning",
+        message="The cold-start replicas are asked for more than they can do: nearly every request there has an "
+        "adapter of "
+        "its own, which is copied and holds a slot.",
+        metric="cold_utilisation",
+        suggestion="Add one, or keep more adapters in host memory.",
+        change={"cold_replicas": min(plan.spec.cold_replicas + 1, 1000)},
     )

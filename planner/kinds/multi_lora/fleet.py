@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from planner.formulas.sizing import whole
@@ -55,12 +56,13 @@ class Fleet:
     @property
     def busiest_rps(self) -> float:
         """Load of the busiest replica."""
-        return self.rate_rps / self.replicas * self.replica.seen.imbalance
+        return self.rate_rps * self.replica.served_share / self.replicas * self.replica.seen.imbalance
 
     @property
     def max_rps(self) -> float:
         """Load at which the busiest replica does what it can."""
-        return self.replica.best.rate_rps * self.replicas / self.replica.seen.imbalance
+        shared = self.replica.seen.imbalance * self.replica.served_share
+        return self.replica.best.rate_rps * self.replicas / shared if shared > 0 else math.inf
 
     @property
     def utilisation(self) -> float | None:
@@ -110,4 +112,4 @@ def _fewest(parts: Parts, enough: int, *, rate_rps: float, routing: str) -> int:
 
 def _enough(parts: Parts, replicas: int, *, rate_rps: float, routing: str) -> bool:
     one = parts.replica(replicas, routing=routing)
-    return rate_rps / replicas * one.seen.imbalance <= one.best.rate_rps * (1 + 1e-9)
+    return rate_rps * one.served_share / replicas * one.seen.imbalance <= one.best.rate_rps * (1 + 1e-9)

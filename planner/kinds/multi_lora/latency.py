@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.formulas import lengths, queueing, shared_steps
+from planner.formulas.distinct import TierShares
 from planner.formulas.slot_cliff import SlotWaits
+from planner.kinds.multi_lora.law import Law
 from planner.kinds.multi_lora.loading import Loading
 from planner.kinds.multi_lora.replica import Replica
 
-_LENGTHS, _MOMENTS, _WAITS = 10, 3, 16
+_FINE = (0.0, 0.3, 0.5, 0.7, 0.82, 0.9, 0.95, 0.975, 0.987, 0.994, 0.998, 1.0)
+_COARSE = (0.0, 0.5, 0.8, 0.93, 0.98, 0.995, 1.0)
+_MOMENTS, _WAITS = 3, 16
+_EXPONENTIAL = np.array([0.22, 0.92, 1.9, 3.2, 5.6])
+_EXPONENTIAL_CHANCES = np.array([0.4, 0.35, 0.15, 0.075, 0.025])
+"""Five values of an exponential number of mean one."""
 PROBABILITIES = (0.5, 0.99)
+MUCH_S, LITTLE = 0.2, 1e-3
 Array = NDArray[np.float64]
 
 
@@ -30,6 +37,8 @@ class Latency:
     waits: SlotWaits | None
     """None: some adapters never get a slot."""
     loading: Loading
+    cold: Latency | None = None
+    """Of the cold-start replicas, where requests begin whose adapter no host memory has."""
 
     @property
     def prefill_s(self) -> float:
@@ -93,26 +102,42 @@ class Latency:
     @property
     def cold_s(self) -> float | None:
         """TTFT with the adapter in the store."""
-        return None if self.warm_s is None else self.warm_s + self.loading.cold_added_s
+        if self.replica.spec.cold_replicas:
+            return None if self.cold is None else self.cold.mean_s
+        return None if self.warm_s is None else self.warm_s + self.loading.cold_s
+
+    @property
+    def tiers(self) -> TierShares:
+        """Where requests with an adapter find it: who waits for a slot has none, whatever was used last."""
+        usual = self.replica.tiers
+        if self.waits is None:
+            return usual
+        gpu = min(usual.gpu, 1 - self.waits.waiting)
+        return TierShares(gpu, max(1 - gpu - usual.store, 0.0), min(usual.store, 1 - gpu))
 
     @property
     def missing(self) -> float:
         """Share of the requests with an adapter that find it in no slot."""
-        return self.replica.tiers.host + self.replica.tiers.store
+        return self.tiers.host + self.tiers.store
+
+    @property
+    def _cold_added_s(self) -> float:
+        """What a first token in the store takes more than one in host memory."""
+        return (self.cold_s or 0.0) - (self.warm_s or 0.0)
 
     @property
     def slot_wait_missing_s(self) -> float:
         """Wait for a slot of a request that needs one."""
         if self.waits is None or self.waits.mean_s <= 0:
             return 0.0
-        return self.waits.mean_s / max(self.missing, self.waits.waiting)
+        return self.waits.mean_s / self.missing if self.missing > 0 else 0.0
 
     @property
     def mean_s(self) -> float | None:
         """TTFT over all requests."""
-        if self.waits is None:
+        if self.waits is None or (self.cold_s is None and self.replica.tiers.store > 0):
             return None
-        added = self.missing * self.loading.added_s + self.replica.tiers.store * self.loading.cold_added_s
+        added = self.missing * self.loading.added_s + self.replica.tiers.store * self._cold_added_s
         return self.hot_s + self.replica.adapted * (added + self.waits.mean_s)
 
     def quantile_s(self, probability: float) -> float | None:
@@ -122,58 +147,79 @@ class Latency:
 
     @cached_property
     def _quantiles_s(self) -> tuple[float, ...] | None:
-        """Own prefill, the step it came in, its adapter, and waits with exponential tails."""
-        if self.waits is None:
+        """Quantiles of the sum of what passes before a first token, its parts taken as independent."""
+        if self.waits is None or (self.cold_s is None and self.replica.tiers.store > 0):
             return None
-        values, weights = self._points
-        known_s = self.place_wait_s + self.boarding.others_s
-        beside = -math.expm1(-self.rate_rps * self.boarding.gap_s)
-        waiting = min(self._place_chance + beside, 1.0)
-        count = len(PROBABILITIES)
-        found = queueing.delay_quantiles_s(
-            PROBABILITIES,
-            waiting=np.full(count, waiting),
-            wait_if_waiting_s=np.full(count, known_s / waiting if waiting > 0 else 0.0),
-            service_s=values,
-            weights=weights,
-        )
-        return tuple(float(each) for each in found)
+        law = self._own.plus(self._place).plus(self._adapter)
+        if self.waits.mean_s < MUCH_S:
+            law = law.plus(self._under_way).plus(self._beside)
+        else:
+            # Where slots are waited for, what others' prompts add is no longer felt.
+            law = law.shifted(self.boarding.until_step_s + self.boarding.others_s)
+        return law.quantiles(PROBABILITIES)
 
     @property
-    def _place_chance(self) -> float:
-        return queueing.erlang_c(self.rate_rps * self.residence_s, servers=self._places) or 0.0
+    def _own(self) -> Law:
+        """Own prompt and the decode step it rides on."""
+        return Law(*_prompts(self.replica.spec.input_sigma, _FINE)).scaled(self.prefill_s).shifted(self.step_s)
 
-    @cached_property
-    def _points(self) -> tuple[Array, Array]:
-        """Values of all but the wait in the queue, with their weights."""
-        own = self.prefill_s * lengths.equally_likely(_LENGTHS, sigma=self.replica.spec.input_sigma)
-        moments = self.boarding.gap_s * (np.arange(_MOMENTS) + 0.5) / _MOMENTS
-        added, weights = self._adapter_points()
-        values = np.add.outer(np.add.outer(own + self.step_s, moments), added).ravel()
-        return values, np.tile(weights, _LENGTHS * _MOMENTS) / (_LENGTHS * _MOMENTS)
+    @property
+    def _under_way(self) -> Law:
+        """What is left of the step in which it came: that may have a prompt of its own, and long ones are met more."""
+        spec, gap_s, busy = self.replica.spec, self.boarding.gap_s, self.rate_rps * self.held_s
+        lengths_met, chances = _prompts(spec.input_sigma, _COARSE)
+        met = Law(lengths_met, chances * lengths_met / float(chances @ lengths_met)).scaled(self.held_s)
+        plain_s = max(gap_s - busy * met.mean, 0.0)
+        whole = met.shifted(plain_s).beside(plain_s, chance=min(busy, 1.0))
+        return whole.times((np.arange(_MOMENTS) + 0.5) / _MOMENTS)
 
-    def _adapter_points(self) -> tuple[Array, Array]:
-        """What the adapter adds to a first token, over all requests."""
+    @property
+    def _beside(self) -> Law:
+        """Prompts of others that came in the same step."""
+        count = self.rate_rps * self.boarding.gap_s
+        other = Law(*_prompts(self.replica.spec.input_sigma, _COARSE)).scaled(self.held_s * max(count, 1.0))
+        return other.beside(0.0, chance=min(count, 1.0))
+
+    @property
+    def _place(self) -> Law:
+        """Wait for a place in the batch."""
+        chance = queueing.erlang_c(self.rate_rps * self.residence_s, servers=self._places) or 0.0
+        if chance < LITTLE or self.place_wait_s <= 0:
+            return Law(np.zeros(1), np.ones(1))
+        return Law(_EXPONENTIAL * self.place_wait_s / chance, _EXPONENTIAL_CHANCES).beside(0.0, chance=chance)
+
+    @property
+    def _adapter(self) -> Law:
+        """What the adapter adds, over all requests."""
         adapted, waits = self.replica.adapted, self.waits
-        missing = max(self.missing, waits.waiting if waits else 0.0) * adapted
+        missing = (self.tiers.host + self.tiers.store) * adapted
         if missing <= 1e-12 or waits is None:
-            return np.zeros(1), np.ones(1)
-        levels = 1 - missing + missing * (np.arange(_WAITS) + 0.5) / _WAITS
-        warm_s = _waited(waits, adapted=adapted, levels=levels) + self.loading.added_s
-        values = np.concatenate((np.zeros(1), warm_s, warm_s + self.loading.cold_added_s))
-        cold = min(self.replica.tiers.store / max(self.missing, 1e-12), 1.0)
-        each = np.full(_WAITS, missing / _WAITS)
-        return values, np.concatenate((np.array([1 - missing]), each * (1 - cold), each * cold))
+            return Law(np.zeros(1), np.ones(1))
+        cold = min(self.tiers.store * adapted / missing, 1.0)
+        warm = Law(*_waited(waits, adapted=adapted, missing=missing)).shifted(self.loading.added_s)
+        both = Law(
+            np.concatenate((warm.values, np.maximum(warm.values + self._cold_added_s, 0.0))),
+            np.concatenate((warm.chances * (1 - cold), warm.chances * cold)),
+        )
+        return both.beside(0.0, chance=missing)
 
 
-def _waited(waits: SlotWaits, *, adapted: float, levels: Array) -> Array:
-    """Wait for a slot at levels of probability over all requests: straight between its known quantiles."""
-    inner = 1 - (1 - levels) / adapted
+def _waited(waits: SlotWaits, *, adapted: float, missing: float) -> tuple[Array, Array]:
+    """Wait for a slot of those who need one: straight between its known quantiles over all with an adapter."""
     if waits.mean_s <= 0:
-        return np.zeros_like(levels)
+        return np.zeros(1), np.ones(1)
+    levels = 1 - missing / adapted * (1 - (np.arange(_WAITS) + 0.5) / _WAITS)
     none = 1 - waits.waiting
     known = [(none, 0.0)]
     known += [(q, t) for q, t in ((0.5, waits.p50_s), (0.9, waits.p90_s), (0.99, waits.p99_s)) if q > none]
     last = known[-1][1] + max(waits.p99_s - waits.p90_s, 0.0) / 2
     places, times = zip(*known, (1.0, last), strict=True)
-    return np.asarray(np.interp(inner, places, times))
+    return np.asarray(np.interp(levels, places, times)), np.full(_WAITS, 1 / _WAITS)
+
+
+@lru_cache(maxsize=128)
+def _prompts(sigma: float, levels: tuple[float, ...]) -> tuple[Array, Array]:
+    """Lengths of prompts over their mean with their chances: finer towards the long ones, which make the tail."""
+    edges = np.array(levels)
+    values = np.array([lengths.quantile(level, mean=1.0, sigma=sigma) for level in (edges[1:] + edges[:-1]) / 2])
+    return values, np.diff(edges)

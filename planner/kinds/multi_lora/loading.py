@@ -21,8 +21,6 @@ class Loading:
     """To the first token, as far as prefill does not hide it."""
     cold_s: float
     """Download and reading the file."""
-    cold_added_s: float
-    """To the first token; nothing where a cold-start replica has the adapter."""
     link_bytes_per_s: float
 
 
@@ -43,7 +41,6 @@ def loading_of(spec: MultiLoraSpec, *, adapter: Adapter, prefill_s: float, layer
             found.total_s, prefill_s=prefill_s, layers=layers, pipelined=spec.copying == "layers"
         ),
         cold_s=cold_s,
-        cold_added_s=0.0 if spec.cold_replicas else cold_s,
         link_bytes_per_s=link,
     )
 

@@ -72,6 +72,7 @@ HIT_METRICS: tuple[MetricDef, ...] = (
         "adapters",
         "lower",
         HITS,
+        help=_("Never more than slots: who waits for one does not run."),
         formula="Σ 1 − e^(−share × running)",
     ),
     MetricDef("distinct_anywhere", _("The same without affinity"), "adapters", "lower", HITS),

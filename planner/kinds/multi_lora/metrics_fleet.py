@@ -49,6 +49,7 @@ FLEET_METRICS: tuple[MetricDef, ...] = (
     MetricDef("max_rps", _("The fleet can do"), "req/s", "higher", FLEET),
     share("utilisation", _("Of that in use"), group=FLEET, help=_("Of the busiest replica.")),
     share("utilisation_one_lost", _("In use, one replica lost"), group=FLEET),
+    share("cold_utilisation", _("Cold-start replicas in use"), group=FLEET),
     MetricDef("load_imbalance", _("Busiest replica"), "× mean", "lower", FLEET),
     MetricDef("running", _("Running requests of a replica"), "requests", "none", FLEET),
     MetricDef("places", _("Running requests that fit"), "requests", "higher", FLEET, help=_("KV memory or the cap.")),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from planner.core.catalog import Catalog
 from planner.formulas import lengths
-from planner.formulas.busy_periods import law_of
-from planner.formulas.distinct import without_hottest
-from planner.formulas.slot_cliff import SlotWaits, slot_waits
+from planner.formulas.busy_periods import ResidenceLaw, law_of
+from planner.formulas.distinct import TierShares, without_hottest
+from planner.formulas.popularity import Popularity
+from planner.formulas.slot_cliff import SlotWaits, drain_wait, slot_waits
+from planner.formulas.typical_replica import TypicalReplica, beyond
 from planner.kinds.multi_lora.asked import Trace, asked_of, trace_of, with_own_lengths
 from planner.kinds.multi_lora.base import base_of
 from planner.kinds.multi_lora.billing import Bill, bill_of
@@ -26,6 +30,7 @@ from planner.kinds.multi_lora.tenants import Tenants, tenants_of
 
 PLENTY = 8.0
 """Standard deviations above the running adapters from which slots are never all taken."""
+FELT, SETTLING = 0.02, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,16 @@ class Plan:
         """Replicas that the load needs, of those there are; the rest are spare."""
         needed = self.fleet.needed
         return min(max(self.fleet.replicas if needed is None else needed, 1), self.fleet.replicas)
+
+    @property
+    def tiers(self) -> TierShares:
+        """Where requests with an adapter find it."""
+        return self.replica.tiers if self.latency is None else self.latency.tiers
+
+    @property
+    def swapped(self) -> float:
+        """Of the requests with an adapter that a replica serves, those that bring it into a slot."""
+        return self.replica.missing if self.latency is None else self.latency.replica.missing
 
     @property
     def gpus(self) -> int:
@@ -92,6 +107,16 @@ class Plan:
         return noise_of(self)
 
     @cached_property
+    def cold_utilisation(self) -> float | None:
+        """Load of the cold-start replicas over what they can do; None where there are none."""
+        there = cold_replica(self.parts, fleet=self.fleet)
+        if there is None:
+            return None
+        can = there.best.rate_rps * self.spec.cold_replicas
+        asked = cold_rps(self.fleet)
+        return asked / can if can > 0 else (0.0 if asked <= 0 else None)
+
+    @cached_property
     def one_lost(self) -> Fleet | None:
         """The fleet with a replica less; None where it is the only one."""
         left = self.fleet.replicas - 1
@@ -119,11 +144,54 @@ def planned(given: MultiLoraSpec, *, catalog: Catalog, trace: Trace | None) -> P
     parts = Parts(spec, base, adapter, memory, asked)
     tenants = tenants_of(spec, asked=asked)
     fleet = fleet_of(parts, rate_rps=tenants.rate_rps)
-    return Plan(given, spec, catalog, parts, tenants, fleet, latency_of(fleet.replica, rate_rps=fleet.busiest_rps))
+    return Plan(given, spec, catalog, parts, tenants, fleet, fleet_latency(parts, fleet=fleet))
+
+
+def fleet_latency(parts: Parts, *, fleet: Fleet) -> Latency | None:
+    """Latencies of the busiest replica, and of the cold-start ones if there are some."""
+    found = latency_of(fleet.replica, rate_rps=fleet.busiest_rps)
+    there = cold_replica(parts, fleet=fleet)
+    if found is None or there is None:
+        return found
+    return replace(found, cold=latency_of(there, rate_rps=cold_rps(fleet) / parts.spec.cold_replicas))
+
+
+def cold_rps(fleet: Fleet) -> float:
+    """Requests that begin on cold-start replicas."""
+    return fleet.rate_rps * (1 - fleet.replica.served_share)
+
+
+def cold_replica(parts: Parts, *, fleet: Fleet) -> Replica | None:
+    """A replica with all adapters in host memory that serves those which no other host has; None where none is kept."""
+    if not parts.spec.cold_replicas:
+        return None
+    rest, _ = beyond(
+        parts.asked.popularity, seen=fleet.replica.seen, held=parts.memory.host_adapters, replicas=fleet.replicas
+    )
+    seen = TypicalReplica(rest, np.full_like(rest.shares, float(parts.spec.cold_replicas)), 1.0)
+    spec = parts.spec.model_copy(update={"cold_replicas": 0, "base_share": 0.0, "pinned_adapters": 0})
+    memory = replace(parts.memory, host_adapters=parts.spec.adapters)
+    return Replica(spec, parts.base, parts.adapter, memory, seen)
 
 
 def latency_of(replica: Replica, *, rate_rps: float) -> Latency | None:
-    """Latencies of a replica at a rate; None where it cannot keep up."""
+    """Latencies of a replica at a rate; None where it cannot keep up.
+
+    Where slots are waited for, an adapter is brought in once for all that wait for it: copies, and with them how long
+    requests run, follow from the waits, and these from that.
+    """
+    found = _at_rate(replica, rate_rps=rate_rps)
+    for _ in range(SETTLING):
+        if found is None or found.waits is None or found.waits.waiting < FELT:
+            break
+        swapped, before = _brought_in(found), found.replica.missing
+        if abs(swapped - before) <= FELT * before:
+            break
+        found = _at_rate(replace(replica, swapped=swapped), rate_rps=rate_rps)
+    return found
+
+
+def _at_rate(replica: Replica, *, rate_rps: float) -> Latency | None:
     found = replica.running(rate_rps)
     if found is None:
         return None
@@ -135,6 +203,21 @@ def latency_of(replica: Replica, *, rate_rps: float) -> Latency | None:
     return Latency(replica, rate_rps, running, hits, waits, loading)
 
 
+def _brought_in(found: Latency) -> float:
+    """Swaps over the requests with an adapter, by the cycles of the adapters."""
+    replica, rate = found.replica, found.rate_rps * found.replica.adapted
+    rest, share = _unpinned(replica)
+    drain = drain_wait(
+        rest,
+        running=rate * found.residence_s * (1 - share),
+        slots=replica.free_slots,
+        residence_s=found.residence_s,
+        law=_law(replica),
+    )
+    usual = replica.missing if replica.swapped is None else replica.swapped
+    return usual if drain is None else min(drain.activations_per_s / rate, 1 - replica.tiers.gpu)
+
+
 def slot_waits_of(replica: Replica, *, running: float, residence_s: float) -> SlotWaits | None:
     """Waits for a slot; None where some adapters never get one."""
     adapted = running * replica.adapted
@@ -142,12 +225,22 @@ def slot_waits_of(replica: Replica, *, running: float, residence_s: float) -> Sl
     plenty = different.mean + PLENTY * different.deviation <= replica.free_slots
     if not replica.adapter.exists or adapted <= 0 or residence_s <= 0 or plenty:
         return SlotWaits(0.0, 0.0, 0.0, 0.0, 0.0, different, 0.0)
-    rest, share = without_hottest(
-        replica.seen.popularity, pinned=min(replica.spec.pinned_adapters, replica.memory.slots)
+    rest, share = _unpinned(replica)
+    found = slot_waits(
+        rest, running=adapted * (1 - share), slots=replica.free_slots, residence_s=residence_s, law=_law(replica)
     )
-    law = law_of(math.sqrt(lengths.squared_variation(replica.spec.output_sigma)))
-    found = slot_waits(rest, running=adapted * (1 - share), slots=replica.free_slots, residence_s=residence_s, law=law)
     return found if found is None or share <= 0 else _thinned(found, share=share)
+
+
+def _unpinned(replica: Replica) -> tuple[Popularity, float]:
+    """Popularity of the adapters that are not pinned, and the share of the requests that asks for pinned ones."""
+    pinned = min(replica.spec.pinned_adapters, replica.memory.slots)
+    return without_hottest(replica.seen.popularity, pinned=pinned)
+
+
+def _law(replica: Replica) -> ResidenceLaw:
+    """How unlike the times are that requests run: as their answers."""
+    return law_of(math.sqrt(lengths.squared_variation(replica.spec.output_sigma)))
 
 
 def _thinned(waits: SlotWaits, *, share: float) -> SlotWaits:

@@ -44,6 +44,8 @@ class Replica:
     adapter: Adapter
     memory: Memory
     seen: TypicalReplica
+    swapped: float | None = None
+    """Of the requests with an adapter, those that bring it in, where slots are waited for: then fewer than miss."""
 
     @property
     def adapted(self) -> float:
@@ -98,7 +100,22 @@ class Replica:
         if self.spec.copying != "stalls" or self.adapted <= 0:
             return 0.0
         loading = loading_of(self.spec, adapter=self.adapter, prefill_s=0.0, layers=1)
-        return self.adapted * (1 - self.tiers.gpu) * loading.swap_s
+        return self.adapted * self.missing * loading.swap_s
+
+    @property
+    def missing(self) -> float:
+        """Of the requests with an adapter that it serves, those that bring it into a slot."""
+        if self.swapped is not None:
+            return self.swapped
+        if not self.spec.cold_replicas:
+            return 1 - self.tiers.gpu
+        kept = self.tiers.gpu + self.tiers.host
+        return self.tiers.host / kept if kept > 0 else 0.0
+
+    @property
+    def served_share(self) -> float:
+        """Of all requests, those that it and its like serve: the rest begin on cold-start replicas."""
+        return 1 - self.adapted * self.tiers.store if self.spec.cold_replicas else 1.0
 
     def held_s(self, prefix_hits: float) -> float:
         """Time of the replica that a request takes beside its decode steps [s]."""
@@ -167,7 +184,7 @@ class Replica:
         """Running requests at a rate and the prefix hits; None where it cannot keep up."""
         if self.places < 1:
             return None
-        hits = self.prefix_hits(min(self.places, self.best.batch))
+        hits = self.prefix_hits(min(self.places, self.limits["slots"]))
         batch = 0.0
         for _ in range(2):
             found = shared_steps.batch_at(

@@ -8,11 +8,20 @@ from planner.core.result import Series
 from planner.formulas.cost import usd_per_million_tokens
 from planner.kinds.multi_lora.asked import ROUTINGS
 from planner.kinds.multi_lora.fleet import Fleet, replicas_needed
+from planner.kinds.multi_lora.latency import Latency
 from planner.kinds.multi_lora.plan import Plan, latency_of
 from planner.kinds.multi_lora.table import table
 
 GROWTH_POINTS = 12
 FOUND_LABELS = ("on the GPU", "in host memory", "in the store")
+PART_LABELS = {
+    "queue": "queue",
+    "step": "step",
+    "prefill": "prefill",
+    "slot": "wait for a slot",
+    "swap": "copy to the GPU",
+    "load": "download and reading",
+}
 ROUTING_LABELS = {"random": "any replica", "hash": "by hash of the adapter", "load_aware": "copies by load"}
 
 
@@ -20,23 +29,41 @@ def ttft_parts(plan: Plan) -> Series:
     """Means by where the adapter is; parts sum to the time."""
     found = plan.latency
     rows = len(FOUND_LABELS) if found is not None and found.waits is not None else 0
-    hot = [] if found is None else [found.queue_s, found.step_s, found.prefill_s]
-    slot = 0.0 if found is None else found.slot_wait_missing_s
-    swap, cold = plan.loading.added_s, plan.loading.cold_added_s
-    parts = {
-        "queue": ("queue", [hot[0]] * 3 if rows else []),
-        "step": ("step", [hot[1]] * 3 if rows else []),
-        "prefill": ("prefill", [hot[2]] * 3 if rows else []),
-        "slot": ("wait for a slot", [0.0, slot, slot][:rows]),
-        "swap": ("copy to the GPU", [0.0, swap, swap][:rows]),
-        "load": ("download and reading", [0.0, 0.0, cold][:rows]),
-    }
+    made = (
+        [] if found is None or not rows else [_parts(found), _parts(found, brought_in=True), _cold_parts(plan, found)]
+    )
     return table(
         "ttft_parts",
         "First token by where the adapter is",
         ("found", "adapter", "", list(FOUND_LABELS[:rows])),
-        *((f"{name}_s", label, "s", values) for name, (label, values) in parts.items()),
+        *((f"{name}_s", label, "s", [each[name] for each in made]) for name, label in PART_LABELS.items()),
     )
+
+
+def _parts(found: Latency, *, brought_in: bool = False) -> dict[str, float]:
+    """Of a first token with its adapter in a slot, or in host memory."""
+    return {
+        "queue": found.queue_s,
+        "step": found.step_s,
+        "prefill": found.prefill_s,
+        "slot": found.slot_wait_missing_s if brought_in else 0.0,
+        "swap": found.loading.added_s if brought_in else 0.0,
+        "load": 0.0,
+    }
+
+
+def _cold_parts(plan: Plan, found: Latency) -> dict[str, float]:
+    """Of one with its adapter in the store: after the download, or on a cold-start replica that has it."""
+    if not plan.spec.cold_replicas:
+        return {**_parts(found, brought_in=True), "load": found.loading.cold_s}
+    there = found.cold
+    if there is None or there.mean_s is None:
+        return dict.fromkeys(PART_LABELS, 0.0)
+    parts = _parts(there)
+    # Some of its requests find their adapter in a slot already.
+    shared = there.replica.adapted * there.missing
+    swap = there.loading.added_s * shared
+    return {**parts, "swap": swap, "slot": there.mean_s - there.hot_s - swap}
 
 
 def routings(plan: Plan) -> Series:
@@ -57,7 +84,12 @@ def routings(plan: Plan) -> Series:
         "routings",
         "Ways of routing on the same replicas",
         ("routing", "requests go", "", [ROUTING_LABELS[name] for name in order]),
-        ("gpu_hit_share", "adapter in a slot", "ratio", [each.replica.tiers.gpu for each in fleets]),
+        (
+            "gpu_hit_share",
+            "adapter in a slot",
+            "ratio",
+            [_hits(each, one) for each, one in zip(fleets, found, strict=True)],
+        ),
         ("distinct_in_batch", "different adapters in a batch", "adapters", distinct),
         ("load_imbalance", "busiest replica", "× mean", [each.replica.seen.imbalance for each in fleets]),
         ("max_rps", "the fleet can do", "req/s", [each.max_rps for each in fleets]),
@@ -70,6 +102,10 @@ def routings(plan: Plan) -> Series:
             [None if one is None else one.prefix_hits for one in found],
         ),
     )
+
+
+def _hits(fleet: Fleet, found: Latency | None) -> float:
+    return fleet.replica.tiers.gpu if found is None else found.tiers.gpu
 
 
 def cost_by_rate(plan: Plan) -> Series:

@@ -40,7 +40,8 @@ def step_of(replica: Replica, *, base_s: float, batch: float) -> Step:
     spec, tokens = replica.spec, batch * replica.adapted
     if not replica.adapter.exists:
         return Step(base_s, 0.0, 0.0, 0.0, 1.0)
-    distinct = replica.distinct(batch).mean if tokens > 0 else 0.0
+    # Who waits for a slot is not in the batch.
+    distinct = min(replica.distinct(batch).mean, float(replica.memory.slots)) if tokens > 0 else 0.0
     launch_s = _launch_s(replica, tokens=tokens)
     read_s = _read_s(replica, tokens=tokens, distinct=distinct, launch_s=launch_s)
     engine_factor = lora_step.V0_FACTOR if spec.generation == "first" else 1.0
@@ -79,7 +80,7 @@ def _read_s(replica: Replica, *, tokens: float, distinct: float, launch_s: float
         batch=tokens,
         kernels=0,
         kernel_s=0.0,
-        slot_bytes=_read_bytes(replica, tokens=tokens, distinct=distinct),
+        slot_bytes=read_bytes_of(replica, tokens=tokens, distinct=distinct),
         adapter_parameters=adapter.active_parameters / base.gpus,
         memory_bytes_per_s=base.bytes_per_s / spec.mbu,
         flops_per_s=base.flops_per_s / spec.mfu / base.gpus,
@@ -89,7 +90,7 @@ def _read_s(replica: Replica, *, tokens: float, distinct: float, launch_s: float
     return float(found)
 
 
-def _read_bytes(replica: Replica, *, tokens: float, distinct: float) -> float:
+def read_bytes_of(replica: Replica, *, tokens: float, distinct: float) -> float:
     """Of an adapter in a step: of routed experts only those that its few tokens choose."""
     adapter, shape = replica.adapter, replica.base.llm.moe
     if shape is None or adapter.gpu_routed_bytes <= 0 or distinct <= 0:
