@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
+from scipy.special import pdtr
+
+_MANY_STEPS = 1000.0
 
 
 def tpot_s(step_s: float, *, batch: float, prefill_s: float, output_tokens: float) -> float:
@@ -180,3 +184,38 @@ def boarding(step_s: float, *, rate: float, prefill_s: float, prefill_scv: float
         return None
     gap_s = step_s / (1 - busy) + rate * prefill_s**2 * (1 + prefill_scv)
     return Boarding(gap_s / 2, busy * gap_s, step_s, gap_s)
+
+
+def covered_s(duration_s: float, *, step_s: float, rate: float, prefill_s: float) -> float:
+    """Until the first end of a step after a time that began with a step: what waits for a copy beside the steps.
+
+    Parameters
+    ----------
+    duration_s : of the copy [s]
+    step_s : T, decode step without prompts [s]
+    rate : prompts [1/s]
+    prefill_s : p, what a prompt adds to a step [s]
+
+    Notes
+    -----
+    Wald: c (1 + sum_n P(S_n <= duration)), c = T / (1 - rate p) the mean step and S_n the time of n steps, n T and p
+    for each of a Poisson number of prompts of mean rate n c.
+
+    References
+    ----------
+    D. R. Cox, "Renewal Theory", 1962, section 3.2 (renewal function) and section 4.4 (Wald's equation).
+
+    >>> round(covered_s(0.025, step_s=0.01, rate=0.0, prefill_s=0.02), 6)
+    0.03
+    """
+    busy = rate * prefill_s
+    if duration_s <= 0 or step_s <= 0 or busy >= 1:
+        return max(duration_s, 0.0)
+    mean_s = step_s / (1 - busy)
+    most = duration_s / step_s
+    if most > _MANY_STEPS:
+        return duration_s + mean_s / 2
+    counts = np.arange(1, int(most) + 1)
+    room = (duration_s - counts * step_s) / prefill_s if prefill_s > 0 else np.full(len(counts), np.inf)
+    whole = pdtr(np.floor(np.minimum(room, 1e9)), rate * counts * mean_s)
+    return mean_s * (1 + float(whole.sum()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.formulas.queueing import linear_batch
-from planner.formulas.shared_steps import batch_at, batch_within, boarding, rate_rps, tpot_s
+from planner.formulas.shared_steps import batch_at, batch_within, boarding, covered_s, rate_rps, tpot_s
 
 
 def affine(batch: float) -> float:
@@ -77,3 +77,20 @@ def test_prompts_that_board_steps_wait_as_when_stepped_by_hand(rate: float, pref
 
 def test_prompts_beyond_the_time_of_the_replica_never_board() -> None:
     assert boarding(0.01, rate=50.0, prefill_s=0.02) is None
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "rate"), [(0.004, 15.0), (0.0123, 15.0), (0.0123, 2.0), (0.05, 15.0), (0.2, 20.0)]
+)
+def test_a_copy_beside_the_steps_ends_with_one_as_when_stepped_by_hand(duration_s: float, rate: float) -> None:
+    random, step_s, prefill_s, passed = np.random.default_rng(8), 0.01, 0.0125, []
+    came, now_s = 0.0, 0.0
+    for _ in range(6000):
+        begun_s = now_s
+        while now_s < begun_s + duration_s:
+            # prompts that came during the last step are computed in this one
+            length_s = step_s + prefill_s * random.poisson(rate * came)
+            now_s, came = now_s + length_s, length_s
+        passed.append(now_s - begun_s)
+    told = covered_s(duration_s, step_s=step_s, rate=rate, prefill_s=prefill_s)
+    assert told == pytest.approx(np.mean(passed), rel=0.03)

@@ -138,7 +138,13 @@ def _waited(plan: Plan) -> str:
     waits, swap_s = found.waits, plan.loading.swap_s
     factor = waits.mean_s / swap_s if swap_s > 0 else 0.0
     than = f", {times(factor)} a copy" if factor > 2 else ""
-    return f"{show(waits.mean_s, 's')} on average{than}, P99 {show(waits.p99_s, 's')}."
+    unlike = (
+        " That is for first come, first served; weighted counters let the largest tenants wait far longer and the "
+        "others less."
+        if plan.spec.fairness == "weighted"
+        else ""
+    )
+    return f"{show(waits.mean_s, 's')} on average{than}, P99 {show(waits.p99_s, 's')}.{unlike}"
 
 
 def _more_slots(plan: Plan) -> str:

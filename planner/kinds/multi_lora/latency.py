@@ -84,6 +84,16 @@ class Latency:
         found = shared_steps.boarding(self.step_s, rate=self.rate_rps, prefill_s=self.held_s, prefill_scv=varied)
         return found or shared_steps.Boarding(0.0, 0.0, self.step_s, self.step_s)
 
+    @cached_property
+    def copied_s(self) -> float:
+        """What bringing the adapter in adds to a first token."""
+        if self.replica.spec.copying != "beside" or self.loading.swap_s <= 0:
+            return self.loading.added_s
+        # The copy begins with a step and is used from the end of one.
+        return shared_steps.covered_s(
+            self.loading.swap_s, step_s=self.step_s, rate=self.rate_rps, prefill_s=self.held_s
+        )
+
     @property
     def queue_s(self) -> float:
         """Wait for a place and for the step that runs, and what others add to the own one."""
@@ -97,7 +107,7 @@ class Latency:
     @property
     def warm_s(self) -> float | None:
         """TTFT with the adapter in host memory."""
-        return None if self.waits is None else self.hot_s + self.slot_wait_missing_s + self.loading.added_s
+        return None if self.waits is None else self.hot_s + self.slot_wait_missing_s + self.copied_s
 
     @property
     def cold_s(self) -> float | None:
@@ -137,7 +147,7 @@ class Latency:
         """TTFT over all requests."""
         if self.waits is None or (self.cold_s is None and self.replica.tiers.store > 0):
             return None
-        added = self.missing * self.loading.added_s + self.replica.tiers.store * self._cold_added_s
+        added = self.missing * self.copied_s + self.replica.tiers.store * self._cold_added_s
         return self.hot_s + self.replica.adapted * (added + self.waits.mean_s)
 
     def quantile_s(self, probability: float) -> float | None:
@@ -152,7 +162,7 @@ class Latency:
             return None
         law = self._own.plus(self._place).plus(self._adapter)
         if self.waits.mean_s < MUCH_S:
-            law = law.plus(self._under_way).plus(self._beside)
+            law = law.plus(self._steps)
         else:
             # Where slots are waited for, what others' prompts add is no longer felt.
             law = law.shifted(self.boarding.until_step_s + self.boarding.others_s)
@@ -164,21 +174,26 @@ class Latency:
         return Law(*_prompts(self.replica.spec.input_sigma, _FINE)).scaled(self.prefill_s).shifted(self.step_s)
 
     @property
-    def _under_way(self) -> Law:
-        """What is left of the step in which it came: that may have a prompt of its own, and long ones are met more."""
+    def _steps(self) -> Law:
+        """The rest of the step in which it came, and prompts of others that came in it too: the longer, the more.
+
+        That step may have a prompt of its own, and long ones are met more.
+        """
         spec, gap_s, busy = self.replica.spec, self.boarding.gap_s, self.rate_rps * self.held_s
-        lengths_met, chances = _prompts(spec.input_sigma, _COARSE)
-        met = Law(lengths_met, chances * lengths_met / float(chances @ lengths_met)).scaled(self.held_s)
+        prompts, chances = _prompts(spec.input_sigma, _COARSE)
+        met = Law(prompts, chances * prompts / float(chances @ prompts)).scaled(self.held_s)
         plain_s = max(gap_s - busy * met.mean, 0.0)
         whole = met.shifted(plain_s).beside(plain_s, chance=min(busy, 1.0))
-        return whole.times((np.arange(_MOMENTS) + 0.5) / _MOMENTS)
-
-    @property
-    def _beside(self) -> Law:
-        """Prompts of others that came in the same step."""
-        count = self.rate_rps * self.boarding.gap_s
-        other = Law(*_prompts(self.replica.spec.input_sigma, _COARSE)).scaled(self.held_s * max(count, 1.0))
-        return other.beside(0.0, chance=min(count, 1.0))
+        count = self.rate_rps * whole.values
+        some = -np.expm1(-count)
+        each = count / np.maximum(some, 1e-12) * self.held_s
+        beside = np.concatenate((np.zeros((len(count), 1)), np.outer(each, prompts)), axis=1)
+        odds = np.concatenate((1 - some[:, None], np.outer(some, chances)), axis=1)
+        moments = (np.arange(_MOMENTS) + 0.5) / _MOMENTS
+        left = np.multiply.outer(whole.values, moments)
+        values = left[:, :, None] + beside[:, None, :]
+        weights = np.broadcast_to((whole.chances[:, None] * odds)[:, None, :] / _MOMENTS, values.shape)
+        return Law(values.ravel(), weights.ravel())
 
     @property
     def _place(self) -> Law:
@@ -196,7 +211,7 @@ class Latency:
         if missing <= 1e-12 or waits is None:
             return Law(np.zeros(1), np.ones(1))
         cold = min(self.tiers.store * adapted / missing, 1.0)
-        warm = Law(*_waited(waits, adapted=adapted, missing=missing)).shifted(self.loading.added_s)
+        warm = Law(*_waited(waits, adapted=adapted, missing=missing)).shifted(self.copied_s)
         both = Law(
             np.concatenate((warm.values, np.maximum(warm.values + self._cold_added_s, 0.0))),
             np.concatenate((warm.chances * (1 - cold), warm.chances * cold)),

@@ -35,11 +35,6 @@ class Law:
     def scaled(self, by: float) -> Law:
         return Law(self.values * by, self.chances)
 
-    def times(self, shares: Array) -> Law:
-        """The product with an independent number that is each of the shares as likely."""
-        values = np.multiply.outer(self.values, shares).ravel()
-        return Law(values, np.repeat(self.chances, len(shares)) / len(shares))
-
     def beside(self, value: float, *, chance: float) -> Law:
         """This with a chance, else the value."""
         return Law(np.append(self.values, value), np.append(self.chances * chance, 1 - chance))

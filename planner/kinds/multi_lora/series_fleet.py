@@ -47,7 +47,7 @@ def _parts(found: Latency, *, brought_in: bool = False) -> dict[str, float]:
         "step": found.step_s,
         "prefill": found.prefill_s,
         "slot": found.slot_wait_missing_s if brought_in else 0.0,
-        "swap": found.loading.added_s if brought_in else 0.0,
+        "swap": found.copied_s if brought_in else 0.0,
         "load": 0.0,
     }
 
@@ -62,7 +62,7 @@ def _cold_parts(plan: Plan, found: Latency) -> dict[str, float]:
     parts = _parts(there)
     # Some of its requests find their adapter in a slot already.
     shared = there.replica.adapted * there.missing
-    swap = there.loading.added_s * shared
+    swap = there.copied_s * shared
     return {**parts, "swap": swap, "slot": there.mean_s - there.hot_s - swap}
 
 

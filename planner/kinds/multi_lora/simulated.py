@@ -117,7 +117,7 @@ def mean_s(outcome: Outcome, name: str) -> float | None:
 
 def _state(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
     """What the replicas did on average."""
-    shares = outcome.found()
+    shares = found_of(outcome)
     replicas = outcome.config.replicas
     served = np.asarray(outcome.replicas.served, dtype=float)
     return {
@@ -133,6 +133,17 @@ def _state(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
         "throughput_rps": outcome.per_s("finished"),
         "fairness_gap_tokens": outcome.fairness_gap(_weights(run, outcome=outcome)),
     }
+
+
+def found_of(outcome: Outcome) -> dict[str, float]:
+    """Where requests found their adapter; those that began on a cold-start replica had it in no other host."""
+    shares = dict(outcome.found())
+    counts = outcome.counts
+    asked = counts["hot"] + counts["warm"] + counts["cold"]
+    if outcome.config.cold_replicas and shares and asked:
+        diverted = min(counts["diverted"] / asked, shares["warm"])
+        shares |= {"warm": shares["warm"] - diverted, "cold": shares["cold"] + diverted}
+    return shares
 
 
 def _weights(run: Run, *, outcome: Outcome) -> np.ndarray:

@@ -225,10 +225,6 @@ def _simplified(run: Run) -> Iterator[Finding]:
     parts, spec = [], run.plan.spec
     if spec.prefix_share > 0:
         parts.append("prompts find as much in the prefix cache as the estimate says")
-    if spec.routing == "load_aware" and spec.copies > 1:
-        parts.append("an adapter may have fewer copies than the design's least")
-    if spec.tenant_slots is not None:
-        parts.append("tenants have no quota of slots")
     if run.plan.parts.base.expert_bytes > 0:
         parts.append("a step reads as many experts as one of the mean batch")
     if run.replays and getattr(run.request.workload, "adapters", None) is None:

@@ -111,6 +111,7 @@ def config_for(made: Plan, *, way: Way, chosen: Options) -> Config:
         copies=way.copies,
         replace_every_s=chosen.place_every_s or 0.0,
         cold_replicas=cold,
+        cold_hold_all=True,
         scheduler=way.scheduler,
         output_weight=spec.output_weight,
         ttft_slo_s=spec.ttft_p99_slo_s,
@@ -154,7 +155,13 @@ def tenants_for(made: Plan) -> Tenants:
     limit = spec.tenant_limit_rps
     tokens = spec.input_tokens + spec.output_tokens
     limits = np.zeros(0) if limit is None else np.full(spec.tenants, limit * tokens)
-    return Tenants(owners(spec, adapters=spec.adapters), weights=made.tenants.weights, limits_tokens_per_s=limits)
+    quota = np.zeros(0, np.int64) if spec.tenant_slots is None else np.full(spec.tenants, spec.tenant_slots)
+    return Tenants(
+        owners(spec, adapters=spec.adapters),
+        weights=made.tenants.weights,
+        limits_tokens_per_s=limits,
+        slots=quota,
+    )
 
 
 def source_for(made: Plan, *, request: SimulationRequest, chosen: Options) -> AdapterRequests:

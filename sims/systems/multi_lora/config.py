@@ -89,6 +89,8 @@ class Config:
     """How often ``load_aware`` places adapters anew, by the traffic since the last time [s]; 0: never."""
     cold_replicas: int = 0
     """The last so many replicas only serve requests whose adapter is not in the memory of the replica chosen."""
+    cold_hold_all: bool = False
+    """Whether cold replicas have every adapter in host memory from the start, whatever the others have room for."""
     warm_up: bool = True
     """Whether the replica chosen downloads the adapter of a request that went to a cold one."""
     scheduler: str = "fifo"

@@ -211,6 +211,8 @@ def furnish(state: State, config: Config, *, shares: NDArray[np.float64]) -> Non
         pinned = np.intersect1d(np.asarray(config.pinned, np.int64), mine)
         others = mine[~np.isin(mine, pinned)]
         in_host = others[: config.host_adapters - len(pinned)] if config.preload != "none" else others[:0]
+        if config.cold_hold_all and u >= state.homes.shape[1]:
+            in_host = others = ranked
         in_slots = in_host[: config.slots - len(pinned)] if config.preload == "slots" else others[:0]
         state.cells.pinned[u, pinned] = 1
         state.cells.slot[u, np.append(pinned, in_slots)] = RESIDENT

@@ -19,6 +19,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "fair": {"scheduler": "fair"},
     "pinned": {"pinned": (0, 1), "preload": "slots"},
     "cold replica": {"cold_replicas": 1, "policy": "affinity"},
+    "cold replica with all": {"cold_replicas": 1, "cold_hold_all": True, "policy": "load_aware", "preload": "slots"},
     "placed anew": {"replace_every_s": 3.0},
     "host as small as slots": {"host_adapters": 4},
     "one slot": {"slots": 1, "host_adapters": 1},

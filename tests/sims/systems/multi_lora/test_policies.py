@@ -73,6 +73,15 @@ def test_cold_replicas_take_what_is_not_in_memory_and_the_others_warm_up() -> No
     assert (never.log.unit == 3).all()
 
 
+def test_cold_replicas_that_hold_all_spare_the_download() -> None:
+    setup = replace(ROOMY, policy="affinity", cold_replicas=1, cold_hold_all=True, store_first_byte_s=3.0)
+    found = simulate(setup, source=asked(requests=1500), log=1500)
+    assert (found.log.unit == 3).any()
+    assert not (found.log.heat == COLD).any()
+    assert found.counts["downloads"] == found.counts["warm_ups"] > 0
+    assert found.waits_s()["download"] == 0.0
+
+
 def test_a_shift_of_popularity_is_felt_until_adapters_are_placed_anew() -> None:
     """The dealt ranks put popular adapters together by chance; placing by the traffic since evens it out again."""
     popularity = Popularity.zipf(COUNT, exponent=1.3, shifts_at_s=(60.0,))
