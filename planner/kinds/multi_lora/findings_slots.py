@@ -92,7 +92,7 @@ def _cliff(plan: Plan) -> Iterator[Finding]:
     replica, found = plan.replica, plan.latency
     slots, different = replica.memory.slots, replica.distinct(plan.running)
     safe = safe_slots(replica.seen.popularity, running=plan.running * replica.adapted)
-    running = f"{counted(plan.running, 'request')} that run at once use {some(different.mean)} different adapters"
+    running = f"{counted(plan.running, 'request')} that run at once want {some(different.mean)} different adapters"
     if slots >= min(safe, replica.seen.items):
         copied = (
             ""
