@@ -15,7 +15,7 @@ def figure_of(chart: Chart) -> dict[str, Any]:
     names = [plain(name) for name in schedule.rows]
     ticks = Scale(schedule.low, schedule.high, 0, 1).ticks(6)
     layout = {
-        "height": round(76 + LEGEND_ROW_PX + len(names) * (24 if len(names) <= 8 else 15)),
+        "height": round(76 + LEGEND_ROW_PX + len(names) * (24 if len(names) <= 8 else 16)),
         "margin": {"t": 8 + LEGEND_ROW_PX + (18 if schedule.limits else 0)},
         "barmode": "overlay",
         "xaxis": {
@@ -31,6 +31,7 @@ def figure_of(chart: Chart) -> dict[str, Any]:
             "autorange": "reversed",
             "categoryorder": "array",
             "categoryarray": names,
+            "dtick": 1,
             "showgrid": False,
         },
         "shapes": [upright(limit.value) for limit in schedule.limits],
