@@ -1,19 +1,23 @@
-"""What new weights may do to running answers besides going on: be cut at a bound and carried on, or end first."""
+"""What new weights may do to running answers besides going on: mask what is too old, or let them end first."""
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.formulas.answer_lengths import AnswerLengths, squared_variation
 from planner.formulas.rollout_cycle import Cycle, Rollout
 
 
-def cut_share(law: AnswerLengths, *, cycle: Cycle, bound: float) -> float:
-    """Share of the answers that still run when more than ``bound`` versions have passed since they began.
+def masked_share(law: AnswerLengths, *, cycle: Cycle, shares: NDArray[np.float64], bound: float) -> float:
+    """Share of the tokens trained on that are older than the bound: masked, they stay out of the loss.
 
     Parameters
     ----------
     law : of the lengths
     cycle : the steady cycle
-    bound : eta, versions an answer may be old [1]
+    shares : of the groups at age 0, 1, ... [1]
+    bound : eta, versions a token may be old [1]
 
     Returns
     -------
@@ -21,19 +25,21 @@ def cut_share(law: AnswerLengths, *, cycle: Cycle, bound: float) -> float:
 
     Notes
     -----
-    P(L > (eta + 1) X). Cut there and carried on, what they have is prefix: they are as old as their cut, and their
-    group ends when it would have.
+    Of a group of age k > eta the first k - eta versions' tokens are too old: sum_k P(k) E[min(L, (k - eta) X)] / E[L].
+    The age of a group is that of its longest answer, so that its others are as long as any.
 
     References
     ----------
     Kimi Team, "Kimi k1.5: Scaling Reinforcement Learning with LLMs", 2025, arXiv:2501.12599, section 2.6.2 (partial
-    rollouts).
+    rollouts: only what the present policy wrote is trained on).
 
     >>> from planner.formulas.observed_lengths import ObservedLengths
-    >>> cut_share(ObservedLengths.of([1.0, 2.0, 3.0, 9.0]), cycle=Cycle(1.0, 2.0, 0.0, 0.0, waits=True), bound=1)
-    0.25
+    >>> law, cycle = ObservedLengths.of([8.0]), Cycle(1.0, 2.0, 0.0, 0.0, waits=True)
+    >>> masked_share(law, cycle=cycle, shares=np.array([0.0, 0.5, 0.5]), bound=1)
+    0.125
     """
-    return float(1 - law.within((bound + 1) * cycle.tokens))
+    over = np.maximum(np.arange(len(shares)) - bound, 0.0)
+    return float(shares @ law.limited_mean(over * cycle.tokens)) / law.mean_tokens
 
 
 def draining(rollout: Rollout, *, slots: float) -> Cycle:

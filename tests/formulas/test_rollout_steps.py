@@ -118,7 +118,9 @@ class TestDraining:
         written = self.STEP.tokens_per_s(slots) * found.step_s / 2 + left
         assert written / (found.step_s / 2 + drain_s) == pytest.approx(100 * LAW.mean_tokens / found.step_s)
 
-    def test_a_cap_that_ends_within_the_bound_is_never_cut(self) -> None:
-        cycle = Cycle(300.0, 12_800.0, 0.0, 0.0, waits=False)
-        assert rollout_swaps.cut_share(LAW, cycle=cycle, bound=2) == 0.0
-        assert rollout_swaps.cut_share(LAW, cycle=cycle, bound=0) == pytest.approx(1 - float(LAW.within(12_800.0)))
+    def test_tokens_of_groups_within_the_bound_are_not_masked(self) -> None:
+        cycle, shares = Cycle(300.0, 12_800.0, 0.0, 0.0, waits=False), np.array([0.2, 0.5, 0.3])
+        assert rollout_swaps.masked_share(LAW, cycle=cycle, shares=shares, bound=2) == 0.0
+        drawn = np.minimum(lengths(np.random.default_rng(2), 200_000), 12_800.0)
+        found = rollout_swaps.masked_share(LAW, cycle=cycle, shares=shares, bound=1)
+        assert found == pytest.approx(0.3 * drawn.mean() / 8000.0, rel=0.01)

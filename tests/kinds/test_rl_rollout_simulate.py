@@ -122,6 +122,11 @@ AGREE: dict[str, tuple[dict[str, Any], dict[str, Any], float]] = {
     "computed again": ({"new_weights": "recompute", "rollout_gpus": 40}, {}, 0.02),
     "filtered": ({"mode": "synchronous", "instance_gpus": 2, "rollout_gpus": 32, "filtering": "on"}, {}, 0.05),
     "over-sampled": ({"mode": "synchronous", "instance_gpus": 4, "rollout_gpus": 48, "oversampling": 0.2}, {}, 0.07),
+    "partial rollouts": (
+        {"mode": "synchronous", "instance_gpus": 4, "rollout_gpus": 48, "oversampling": 0.5, "enforcement": "carry"},
+        {},
+        0.03,
+    ),
     "slow scoring": (
         {"mode": "synchronous", "instance_gpus": 2, "rollout_gpus": 32, "score_s": 60.0, "score_cv": 2.0},
         {},

@@ -176,7 +176,8 @@ def _of_tail(spec: RlRolloutSpec) -> list[Variant]:
     if half < spec.max_output_tokens:
         found.append(Variant(f"Cap of {half:,g} tokens", {"max_output_tokens": half}, OF_TAIL))
     if spec.mode != "asynchronous" and spec.oversampling == 0:
-        found.append(Variant("Over-sample by 10 %", {"oversampling": 0.1}, OF_TAIL))
+        found.append(Variant("Over-sample by half", {"oversampling": 0.5}, OF_TAIL))
+        found.append(Variant("Partial rollouts of half a step", {"oversampling": 0.5, "enforcement": "carry"}, OF_TAIL))
     if spec.filtering == "off":
         found.append(Variant("Filter groups that teach nothing", {"filtering": "on"}, OF_STEP))
     return found

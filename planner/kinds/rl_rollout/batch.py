@@ -14,6 +14,7 @@ from planner.formulas.replaced_groups import expected_chain_steps
 from planner.formulas.score_tail import backlog_s, fluid_wait_s, score_tail_s, scorers_for_backlog
 from planner.formulas.sizing import whole
 from planner.kinds.rl_rollout.base import Base
+from planner.kinds.rl_rollout.partial import partial_of
 from planner.kinds.rl_rollout.scoring import Pool, pool_of
 
 _TENTHS = np.linspace(0.1, 1.0, 10)
@@ -24,6 +25,9 @@ def batch_generation_s(base: Base, *, instances: int) -> float:
     law, demand = base.law, base.demand
     if demand.trained <= 0:
         return 0.0
+    partial = partial_of(base, instances=instances)
+    if partial is not None:
+        return partial.generation_s
     early = early_stop_of(base)
     started = max(demand.completed, demand.trained * early.started if early else 0.0)
     # Instances beyond the answers stand idle.
@@ -56,7 +60,7 @@ def last_steps(base: Base) -> float:
 def early_stop_of(base: Base) -> EarlyStop | None:
     """What over-sampling does to a step: groups beyond those that filtering needs; None without such."""
     excess = (1 + base.excess) * (1 - base.demand.filtered) - 1
-    if base.excess <= 0 or excess <= 0:
+    if base.excess <= 0 or excess <= 0 or base.spec.enforcement == "carry":
         return None
     found = early_stop(base.law, excess=excess, group=base.spec.answers_per_problem)
     return replace(found, started=1 + base.excess)

@@ -24,6 +24,7 @@ def staleness_findings(plan: Plan) -> Iterator[Finding]:
         yield from _long_answers(plan)
         yield from _discarded(plan)
         yield from _recomputed(plan)
+    yield from _masked(plan)
     yield from _oversampled(plan)
     yield from _filtered(plan)
 
@@ -108,6 +109,22 @@ def _recomputed(plan: Plan) -> Iterator[Finding]:
         metric="kv_recompute_share",
         suggestion="Keep the KV: answers then mix versions, which the log-probabilities record.",
         change={"new_weights": "keep"},
+    )
+
+
+def _masked(plan: Plan) -> Iterator[Finding]:
+    spec, turn = plan.spec, plan.turn
+    if spec.enforcement != "carry" or (spec.mode != "asynchronous" and spec.oversampling <= 0):
+        return
+    kept = "what is unfinished when enough groups have ended goes on in the next step"
+    if spec.mode == "asynchronous":
+        kept = "answers go on under new weights"
+    yield Finding(
+        code="partial_rollouts",
+        severity="info",
+        message=f"Partial rollouts: {kept}, and tokens older than η = {spec.staleness_bound} are masked; "
+        f"{percent(turn.wasted)} of the tokens do not count in the loss.",
+        metric="wasted_tokens",
     )
 
 

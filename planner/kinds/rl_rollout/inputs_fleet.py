@@ -195,7 +195,7 @@ class FleetInputs(Inputs):
         labels={
             "admission": _("When answers start"),
             "discard": _("Also when they are used: older ones are dropped"),
-            "carry": _("Also while they run: cut at the bound and carried on (partial rollouts)"),
+            "carry": _("Also in the loss: older tokens are masked (partial rollouts)"),
         },
         help=_("Limits starts in any case; long answers can still grow older than the bound."),
     )

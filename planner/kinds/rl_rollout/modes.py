@@ -9,6 +9,7 @@ from planner.kinds.rl_rollout.base import Base
 from planner.kinds.rl_rollout.batch import batch_generation_s, early_stop_of, scored_tail
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.overlapped import overlapped_turn
+from planner.kinds.rl_rollout.partial import partial_of
 from planner.kinds.rl_rollout.sync import switch_s, sync_of
 from planner.kinds.rl_rollout.turn import SOON_S, Turn, instances_of, mean_running, wasted_share
 
@@ -47,7 +48,12 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
         shown_tail_s, waits_s = tail_s, makes_s
     step_s = max(step_s, SOON_S)
     full = physics.full_rate * instances * spec.instance_gpus
-    ages = np.array([0.0, 1.0]) if mode == "one_step_off" else np.array([1.0])
+    partial = partial_of(base, instances=instances)
+    ages = np.array([1.0]) if partial is None else partial.ages
+    if mode == "one_step_off":
+        ages = np.concatenate(([0.0], ages))
+    wasted = wasted_share(base, tokens=tokens, kept_mean=early.kept_mean_tokens if early else None)
+    masked = partial.masked(base, ages=ages) if partial else 0.0
     return Turn(
         mode=mode,
         instances=instances,
@@ -75,5 +81,5 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
         answers=demand.completed,
         score_s=base.service.mean_s,
         trained=demand.trained,
-        wasted=wasted_share(base, tokens=tokens, kept_mean=early.kept_mean_tokens if early else None),
+        wasted=wasted + (1 - wasted) * masked,
     )

@@ -6,11 +6,10 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.formulas import rollout_ages, rollout_modes
 from planner.formulas.rollout_cycle import Cycle, Rollout, asynchronous
-from planner.formulas.rollout_swaps import cut_share, draining
+from planner.formulas.rollout_swaps import draining, masked_share
 from planner.kinds.rl_rollout.base import Base
 from planner.kinds.rl_rollout.scoring import pool_of
 from planner.kinds.rl_rollout.sync import sync_of
@@ -35,6 +34,10 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
     pool = pool_of(spec, service=base.service, rate_per_s=max(min(fastest, _CATCHING_UP * rate), rate))
     backlog_s = max(demand.completed * base.service.mean_s / pool.scorers - step_s, 0.0)
     step_s += backlog_s
+    masked = 0.0
+    if spec.enforcement == "carry":
+        masked = masked_share(base.law, cycle=found, shares=ages, bound=spec.staleness_bound)
+    wasted = wasted_share(base, tokens=tokens)
     generating_s = step_s - sync_s - again_s
     return Turn(
         mode="asynchronous",
@@ -55,7 +58,7 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
         capacity_tokens=full * step_s,
         utilisation_generating=min(tokens / (full * max(generating_s, SOON_S)), 1.0),
         ages=ages,
-        beyond=_beyond(base, ages=ages, cycle=found),
+        beyond=rollout_ages.share_older(ages, bound=spec.staleness_bound) if spec.enforcement == "admission" else 0.0,
         discarded=discarded,
         at_cap_versions=base.law.cap_tokens / found.tokens if math.isfinite(base.law.cap_tokens) else 0.0,
         recompute_s=again_s,
@@ -63,21 +66,10 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
         answers=demand.completed / (1 - discarded),
         score_s=base.service.mean_s,
         trained=demand.trained,
-        wasted=wasted_share(base, tokens=tokens),
+        wasted=wasted + (1 - wasted) * masked,
         cycle=found,
         rollout=rollout,
     )
-
-
-def _beyond(base: Base, *, ages: NDArray[np.float64], cycle: Cycle) -> float:
-    """Share of the answers older than the bound."""
-    spec = base.spec
-    if spec.enforcement == "discard":
-        return 0.0
-    older = rollout_ages.share_older(ages, bound=spec.staleness_bound)
-    if spec.enforcement == "carry":
-        older -= cut_share(base.law, cycle=cycle, bound=spec.staleness_bound)
-    return max(older, 0.0)
 
 
 def rollout_work_s(base: Base) -> float:

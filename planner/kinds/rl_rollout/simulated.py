@@ -175,11 +175,17 @@ def _ages(outcome: Outcome) -> dict[str, float | None]:
         "staleness_beyond": outcome.late_share,
         "discarded_share": counts["groups_discarded"] / groups if groups else None,
         "filtered_share": counts["groups_filtered"] / ended if ended else None,
-        "wasted_tokens": outcome.token_share(*GONE),
+        "wasted_tokens": wasted_share(outcome),
         "share_at_cap": outcome.capped_share,
         "preemptions_per_answer": counts["preempted"] / counts["ended"] if counts["ended"] else None,
         "kv_recompute_share": outcome.instance_shares["recompute"],
     }
+
+
+def wasted_share(outcome: Outcome) -> float | None:
+    """Tokens that nothing is trained on, those masked among them."""
+    gone, whole = outcome.token_share(*GONE), sum(tokens for _, tokens in outcome.fates.values())
+    return None if gone is None else gone + outcome.counts["masked_tokens"] / whole
 
 
 def _scores(outcome: Outcome) -> dict[str, float | None]:

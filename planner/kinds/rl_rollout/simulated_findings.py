@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding
-from planner.kinds.rl_rollout.simulated import GONE, utilisation
+from planner.kinds.rl_rollout.simulated import GONE, utilisation, wasted_share
 from planner.kinds.rl_rollout.simulated_system import Case
 from planner.kinds.rl_rollout.words import counted, percent
 
@@ -131,11 +131,12 @@ def _recomputed(outcome: Outcome) -> float:
 
 
 def _thrown_away(outcome: Outcome) -> Iterator[Finding]:
-    share = outcome.token_share(*GONE)
+    share = wasted_share(outcome)
     if share is None or share < _SOME:
         return
     fates = outcome.fates
-    told = [f"{name.replace('_', ' ')} {show(fates[name][1], 'tokens')}" for name in GONE if fates[name][1]]
+    lost = {name: fates[name][1] for name in GONE} | {"masked": outcome.counts["masked_tokens"]}
+    told = [f"{name.replace('_', ' ')} {show(tokens, 'tokens')}" for name, tokens in lost.items() if tokens]
     yield Finding(
         code="tokens_thrown_away",
         severity="info",
