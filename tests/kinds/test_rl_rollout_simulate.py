@@ -220,6 +220,15 @@ class TestRequests:
         with pytest.raises(ValueError, match=named):
             simulated(options=options)
 
+    def test_what_a_follow_up_offers_to_simulate_runs(self) -> None:
+        spec = KIND.spec()
+        offered = [
+            each.simulate for each in KIND.advice.follow_ups(spec, KIND.estimate(spec, CATALOG)) if each.simulate
+        ]
+        assert len(offered) >= 4
+        for options in offered:
+            assert simulated(options={**options, "steps": 8}).value("step_s")
+
     @pytest.mark.parametrize("given", [{"problems": 0}, {"weight_bytes": 1e12}])
     def test_nothing_to_run_says_why(self, given: dict[str, Any]) -> None:
         result = simulated(given)

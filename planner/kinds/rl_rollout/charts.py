@@ -11,7 +11,7 @@ from planner.kinds.rl_rollout.charts_services import bill, scoring_pool, weight_
 from planner.kinds.rl_rollout.charts_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, lengths, sizes, split
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
-from planner.kinds.rl_rollout.series_timeline import ACTIVITIES
+from planner.kinds.rl_rollout.series_timeline import ACTIVITIES, COLOURS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.table import numbers
 from planner.kinds.rl_rollout.turn import PARTS
@@ -83,7 +83,7 @@ def timeline(result: Result) -> Chart:
         )
     )
     traces = []
-    for order, activity in enumerate(ACTIVITIES):
+    for activity in ACTIVITIES:
         mine = [row for row in rows if row[1] == activity]
         if mine:
             traces.append(
@@ -93,7 +93,7 @@ def timeline(result: Result) -> Chart:
                     y=[None] * len(mine),
                     low=[row[2] for row in mine],
                     high=[row[3] for row in mine],
-                    order=min(order, 5),
+                    order=COLOURS.get(activity, 5),
                     idle=activity in IDLE,
                 )
             )

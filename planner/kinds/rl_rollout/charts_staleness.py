@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from planner.core.chart import Axis, Chart, Limit, Mark, Trace
+from planner.core.chart import Axis, Chart, Limit, Mark, Trace, Value
 from planner.core.quantities import show
-from planner.core.result import Result
+from planner.core.result import Result, Series
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.table import numbers
 from planner.kinds.rl_rollout.words import percent
+
+_HARDLY = 5e-4
+"""Of all groups: an age that so few have needs no row."""
 
 
 def knee(spec: RlRolloutSpec, result: Result) -> Chart:
@@ -57,13 +60,8 @@ def by_length(spec: RlRolloutSpec, result: Result) -> Chart:
 def ages(spec: RlRolloutSpec, result: Result) -> Chart:
     """Groups by age."""
     series = result.series["staleness_ages"]
-    numbers_of = numbers(series, "age")
-    shares = numbers(series, "share")
-    last = len(numbers_of) - 1
-    names = [f"{age:g} or more" if place == last else f"{age:g}" for place, age in enumerate(numbers_of)]
-    older = sum(
-        share or 0.0 for age, share in zip(numbers_of, shares, strict=True) if (age or 0.0) > spec.staleness_bound
-    )
+    names, (shares,) = by_age(series, "share")
+    older = sum(share or 0.0 for share in numbers(series, "share")[spec.staleness_bound + 1 :])
     return Chart(
         name="staleness_ages",
         title="How old are samples when they are trained on?",
@@ -75,3 +73,13 @@ def ages(spec: RlRolloutSpec, result: Result) -> Chart:
         traces=(Trace("groups", x=names, y=shares),),
         summary="; ".join(f"{name} {percent(share or 0.0)}" for name, share in zip(names, shares, strict=True)) + ".",
     )
+
+
+def by_age(series: Series, *columns: str) -> tuple[list[Value], list[list[float | None]]]:
+    """Ages up to the oldest that is met, as words, and the shares of each column."""
+    shares = [numbers(series, column) for column in columns]
+    count = len(shares[0])
+    met = [age for age in range(count) if any((column[age] or 0.0) > _HARDLY for column in shares)]
+    shown = min(max(met, default=0) + 2, count)
+    names: list[Value] = [f"{age} or more" if age == count - 1 else f"{age}" for age in range(shown)]
+    return names, [column[:shown] for column in shares]

@@ -78,8 +78,8 @@ def sizes(spec: RlRolloutSpec, result: Result) -> Chart:
                 for order, name in enumerate(names)
             ),
             Trace("longest answer, then training", x=gpus, y=numbers(series, "floor"), order=-1),
+            Trace("training alone", x=gpus, y=[spec.training_s] * len(gpus), order=3),
         ),
-        limits=(Limit(spec.training_s, f"training alone {show(spec.training_s, 's')}"),),
         marks=marks,
         summary="Step time against rollout GPUs for three modes, with the floor of the synchronous one.",
     )

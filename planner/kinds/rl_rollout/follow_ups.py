@@ -148,5 +148,5 @@ def _over_sampling(spec: RlRolloutSpec, result: Result) -> FollowUp:
         f"{counted(spec.answers_per_problem, 'answer')}, {show(result.value('longest_of_group_tokens'), 'tokens')} "
         "expected, so that little over-sampling cuts little, and what is kept is shorter than what the policy writes. "
         "Partial rollouts keep what was written instead.",
-        {"oversampling": 0.5, "modes": "chosen"},
+        {"oversampling": 0.5, "modes": "all"},
     )

@@ -17,7 +17,7 @@ MODE_LABELS = {
     "synchronous": _("Synchronous"),
     "one_step_off": _("One step off"),
     "asynchronous": _("Fully asynchronous"),
-    "colocated": _("Co-located, synchronous"),
+    "colocated": _("Co-located"),
 }
 
 

@@ -9,7 +9,9 @@ from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.table import table
 from planner.kinds.rl_rollout.turn import MODES, Turn
 
-ACTIVITIES = ("generation", "longest answers", "scoring", "training", "weight sync", "role switch", "waiting")
+ACTIVITIES = ("weight sync", "generation", "longest answers", "scoring", "training", "role switch", "waiting")
+"""Weight sync first, because both roles of a mode have one: rows come in the order of the first activity."""
+COLOURS = {"generation": 0, "longest answers": 1, "scoring": 2, "training": 3, "weight sync": 4, "role switch": 5}
 STEPS = 2
 _LEAST = 1e-6
 Stretch = tuple[str, str, float, float]
@@ -23,7 +25,12 @@ def timeline(plan: Plan) -> Series:
         turn = compared.turn(mode)
         for step in range(STEPS):
             rows += [
-                (f"{turn.label}: {role}", what, start + step * turn.step_s, end + step * turn.step_s)
+                (
+                    f"{turn.label}: {'both roles' if mode == 'colocated' else role}",
+                    what,
+                    start + step * turn.step_s,
+                    end + step * turn.step_s,
+                )
                 for role, what, start, end in _step(plan, turn)
                 if end - start > _LEAST * turn.step_s
             ]

@@ -25,7 +25,9 @@ MOST_STRETCHES = 600
 LONGEST_SIDE = 120
 OLDEST = 13
 CLASSES = 8
-ACTIVITIES = ("generate", "recompute", "sync", "switch", "train", "score", "wait", "idle", "down")
+ACTIVITIES = ("sync", "generate", "recompute", "switch", "train", "score", "wait", "idle", "down")
+"""Weight sync first, because trainer and instances have it: rows come in the order of the first activity."""
+COLOURS = {"generate": 0, "recompute": 1, "score": 2, "train": 3, "sync": 4, "switch": 5}
 ROLE_PARTS = ("decode", "prefill", "recompute", "sync", "switch", "train", "idle", "down")
 Stretch = tuple[str, str, float, float]
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
 from planner.core.result import Result, Series
-from planner.kinds.rl_rollout.simulated_series import ACTIVITIES, ROLE_PARTS
+from planner.kinds.rl_rollout.charts_staleness import by_age
+from planner.kinds.rl_rollout.simulated_series import ACTIVITIES, COLOURS, ROLE_PARTS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.table import numbers
 from planner.kinds.rl_rollout.words import percent
@@ -81,7 +82,7 @@ def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | N
         )
     )
     traces = []
-    for order, activity in enumerate(ACTIVITIES):
+    for activity in ACTIVITIES:
         mine = [row for row in rows if row[1] == activity]
         if mine:
             traces.append(
@@ -91,7 +92,7 @@ def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | N
                     y=[None] * len(mine),
                     low=[row[2] for row in mine],
                     high=[row[3] for row in mine],
-                    order=min(order, 5),
+                    order=COLOURS.get(activity, 5),
                     idle=activity in IDLE,
                 )
             )
@@ -111,9 +112,7 @@ def _ages(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
     series = _series(simulated, "staleness_histogram")
     if series is None or not any(numbers(series, "share")):
         return None
-    ages = numbers(series, "age")
-    last = len(ages) - 1
-    names = [f"{age:g} or more" if place == last else f"{age:g}" for place, age in enumerate(ages)]
+    names, (shares, estimated) = by_age(series, "share", "estimated")
     beyond = simulated.value("staleness_beyond")
     late = "" if beyond is None else f" {percent(beyond)} of the answers are older than the bound allows."
     return Chart(
@@ -124,8 +123,8 @@ def _ages(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
         x=Axis("groups", unit="ratio", shown="%"),
         y=Axis("versions"),
         traces=(
-            Trace("simulated", x=names, y=numbers(series, "share")),
-            Trace("estimate", x=names, y=numbers(series, "estimated"), order=1),
+            Trace("simulated", x=names, y=shares),
+            Trace("estimate", x=names, y=estimated, order=1),
         ),
         summary=f"Shares of groups by age; the bound of the design is {spec.staleness_bound}.",
     )
