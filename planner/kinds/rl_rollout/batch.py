@@ -66,10 +66,18 @@ def early_stop_of(base: Base) -> EarlyStop | None:
     return replace(found, started=1 + base.excess)
 
 
+def ended_answers(base: Base) -> float:
+    """Answers that end in a step and are scored, those of groups that are given up afterwards among them."""
+    early = early_stop_of(base)
+    if early is None:
+        return base.demand.completed
+    return max(base.demand.trained * early.started * float(base.law.within(early.steps)), base.demand.trained)
+
+
 def _endings_s(base: Base, *, instances: int) -> NDArray[np.float64]:
     """Moments by which a tenth, two tenths … of the answers of a synchronous step have ended; the last is left out."""
     tokens = base.law.quantile(_TENTHS[:-1])
-    step, each = base.physics.step.with_context(base.physics.context_tokens), base.demand.completed / instances
+    step, each = base.physics.step.with_context(base.physics.context_tokens), ended_answers(base) / instances
     waves = max(each / base.physics.running, 1.0)
     found: NDArray[np.float64] = waves * step.fixed_s * tokens + step.sequence_s * each * base.law.limited_mean(tokens)
     return found
@@ -78,7 +86,7 @@ def _endings_s(base: Base, *, instances: int) -> NDArray[np.float64]:
 def scored_tail(base: Base, *, generation_s: float, instances: int) -> tuple[Pool, float]:
     """Scorers, and the time from the last answer to the last score."""
     spec, service = base.spec, base.service
-    answers = base.demand.completed
+    answers = ended_answers(base)
     if service.law is None or answers <= 0:
         return pool_of(spec, service=service, rate_per_s=0.0), 0.0
     endings_s = np.minimum(_endings_s(base, instances=instances), generation_s)
@@ -104,14 +112,14 @@ def scored_tail(base: Base, *, generation_s: float, instances: int) -> tuple[Poo
 
 def _scorers(base: Base, *, ends_s: NDArray[np.float64], shares: NDArray[np.float64]) -> int:
     """As few as are not behind when the last answer ends; where groups are replaced, as keep up before that."""
-    spec, work_s = base.spec, base.demand.completed * base.service.mean_s
+    spec, work_s = base.spec, ended_answers(base) * base.service.mean_s
     found = whole(scorers_for_backlog(ends_s, shares=shares, work_s=work_s, late_s=spec.score_wait_s))
     if base.demand.filtered > 0:
-        rate = shares[-2] * base.demand.completed / max(float(ends_s[-2]), 1e-9)
+        rate = shares[-2] * ended_answers(base) / max(float(ends_s[-2]), 1e-9)
         found = max(found, pool_of(spec, service=base.service, rate_per_s=rate).scorers)
     return max(found, 1)
 
 
 def drain_s(base: Base, *, scorers: int) -> float:
     """Scoring of a whole step that is sent at once."""
-    return base.service.burst_s(base.demand.completed, scorers=scorers)
+    return base.service.burst_s(ended_answers(base), scorers=scorers)

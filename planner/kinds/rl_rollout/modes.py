@@ -6,7 +6,7 @@ import numpy as np
 
 from planner.formulas import rollout_modes
 from planner.kinds.rl_rollout.base import Base
-from planner.kinds.rl_rollout.batch import batch_generation_s, early_stop_of, scored_tail
+from planner.kinds.rl_rollout.batch import batch_generation_s, early_stop_of, ended_answers, scored_tail
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.overlapped import overlapped_turn
 from planner.kinds.rl_rollout.partial import partial_of
@@ -78,7 +78,7 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
         at_cap_versions=float(mode == "one_step_off"),
         recompute_s=0.0,
         pool=pool,
-        answers=demand.completed,
+        answers=ended_answers(base),
         score_s=base.service.mean_s,
         trained=demand.trained,
         wasted=wasted + (1 - wasted) * masked,

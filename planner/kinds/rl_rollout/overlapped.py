@@ -102,7 +102,8 @@ def settled(base: Base, *, instances: int, trains_s: float, sync_s: float) -> tu
         answers=answers,
         groups=max(base.demand.completed / spec.answers_per_problem, 1e-6),
         train_s=trains_s,
-        bound=float(spec.staleness_bound),
+        # The gate counts groups that will be filtered as well, until they have ended: half of their stay, about.
+        bound=spec.staleness_bound * (1 - base.demand.filtered / 2),
         group=spec.answers_per_problem,
         pause_s=sync_s + again_s,
     )
