@@ -17,6 +17,8 @@ from planner.formulas.popularity import IndependentItems, Popularity
 
 COPIES_PER_MEAN = 4.0
 """Copies of an item that asks for as much as one replica takes on average."""
+_NEVER = 1e-30
+"""Share below which an item does not miss at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,4 +151,5 @@ def beyond(popularity: Popularity, *, seen: TypicalReplica, held: float, replica
     time = float(characteristic_time_s(loads, capacity_tokens=float(held))) if held > 0 else 0.0
     left = popularity.shares * np.exp(-popularity.shares * replicas / seen.copies * time)
     share = float(popularity.items @ left)
-    return Popularity(left / share, popularity.items), share
+    asked = left > share * _NEVER
+    return Popularity(left[asked] / share, popularity.items[asked]), share

@@ -132,7 +132,7 @@ def _of_slots(spec: MultiLoraSpec, result: Result) -> list[Variant]:
         changes.append(
             (
                 f"{counted(slots // 2, 'slot')} instead of {slots:,}",
-                {"slots": slots // 2, "pinned_adapters": min(spec.pinned_adapters, slots // 2)},
+                {"slots": slots // 2, "pinned_adapters": min(spec.pinned_adapters, slots // 2 - 1)},
             )
         )
     double = min(2 * max(slots, 1), 100_000)

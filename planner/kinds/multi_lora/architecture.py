@@ -20,8 +20,7 @@ def architecture(spec: MultiLoraSpec, result: Result) -> Diagram:
         boxes=(*boxes, replicas, *more_boxes),
         flows=(*flows, *more_flows),
         summary=f"{replicas.title} of one base serve {counted(spec.adapters, 'adapter')}: slots on the GPU, host "
-        "memory "
-        "below, a store behind.",
+        "memory below, a store behind.",
     )
 
 
@@ -42,7 +41,7 @@ def _front(spec: MultiLoraSpec, result: Result) -> tuple[list[Box], list[Flow]]:
         Box(
             "router",
             "Router by adapter",
-            (ROUTING_LABELS[spec.routing], limit, order, "meters tokens, slots, loads"),
+            (ROUTING_LABELS[spec.routing], limit, order, "meters each tenant"),
             rank=1,
         ),
     ]
@@ -75,7 +74,7 @@ def _levels(spec: MultiLoraSpec, result: Result) -> tuple[list[Box], list[Flow]]
             "host",
             "Host memory of a replica",
             (
-                f"{counted(result.value('host_adapters') or 0.0, 'adapter')}, least recently used go",
+                f"{counted(result.value('host_adapters') or 0.0, 'adapter')}, LRU",
                 f"{percent(result.value('host_hit_share'))} of the requests",
             ),
             rank=2,

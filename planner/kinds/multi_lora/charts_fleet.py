@@ -79,8 +79,7 @@ def tenant_bills(result: Result) -> Chart | None:
         name="tenant_bill",
         title="What does each tenant pay?",
         subtitle=f"The table's rows sum to {show(bill, 'USD')}/h. Tenants of rare adapters pay more a token: their "
-        "slots "
-        "and loads serve fewer.",
+        "slots and loads serve fewer.",
         form="stacked",
         x=Axis("cost", "USD/h"),
         y=Axis("tenant"),

@@ -31,11 +31,10 @@ def cliff(spec: MultiLoraSpec, result: Result) -> Chart | None:
         name="slot_cliff",
         title="How long does a request wait for a slot?",
         subtitle=f"At this load, log scale. With {counted(slots, 'slot')} it waits {waited}; one adapter too many "
-        "waits "
-        "for another to drain, not for a copy.",
+        "waits for another to drain, not for a copy.",
         form="line",
         x=Axis("slots", "slots", log=True, start_at_zero=False),
-        y=Axis("wait for a slot", "s", log=True, start_at_zero=False),
+        y=Axis("wait for a slot", "s", shown="s", log=True, start_at_zero=False),
         traces=(
             Trace("mean", x=counts, y=drawn),
             Trace("P99", x=counts, y=tails, order=1),
@@ -89,8 +88,7 @@ def trade(result: Result) -> Chart | None:
         name="slots_against_kv",
         title="How many slots let a replica do most?",
         subtitle=f"{show(most, 'req/s')} at {counted(best, 'slot')}: fewer bind by themselves, more take KV cache "
-        "from the "
-        "batch.",
+        "from the batch.",
         form="line",
         x=Axis("slots", "slots"),
         y=Axis("a replica can do", "req/s"),

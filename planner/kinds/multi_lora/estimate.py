@@ -25,8 +25,7 @@ FACTS = (
 
 SOURCES = {
     "swap_and_store": "vLLM pull requests 31250, 31317 and 31941; SGLang pull request 20875; LoRAX issue 433; Amazon "
-    "S3 "
-    "performance guidelines",
+    "S3 performance guidelines",
     "gathering_kernels": "S-LoRA, arXiv 2311.03285, and the results in its repository",
     "engine_generation": "vLLM pull request 11267",
     "fair_counters": "Fairness in Serving Large Language Models, arXiv 2401.00588",
@@ -72,9 +71,8 @@ def _sentence(made: Plan) -> str:
     used = percent(fleet.utilisation or 0.0)
     serve = "serves" if fleet.replicas == 1 else "serve"
     return (
-        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {used} used; {percent(made.tiers.gpu)} of the "
-        "requests find their adapter on the GPU, and adapters make a step "
-        f"{times(found.replica.step(found.running).factor)} "
+        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {used} used; {percent(made.tiers.gpu)} of the requests "
+        f"find their adapter on the GPU, and adapters make a step {times(found.replica.step(found.running).factor)} "
         f"the base's. {_waits(made)}"
     )
 

@@ -137,8 +137,8 @@ def _routing(plan: Plan) -> Iterator[Finding]:
             code="affinity",
             severity="info",
             message=f"A replica serves {some(seen.items)} of {counted(spec.adapters, 'adapter')}: a batch has "
-            f"{some(mine)} different ones instead of {some(without)}, and {percent(plan.tiers.gpu)} of the "
-            f"requests find theirs in a slot instead of {percent(plan.anywhere.tiers.gpu)}.",
+            f"{some(mine)} different ones instead of {some(without)}, and {percent(plan.tiers.gpu)} of the requests "
+            f"find theirs in a slot instead of {percent(plan.anywhere.tiers.gpu)}.",
             metric="gpu_hit_share",
         )
     else:
@@ -148,8 +148,8 @@ def _routing(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="no_affinity",
             severity="info",
-            message=f"Any replica serves any adapter: {percent(plan.tiers.gpu)} of the requests find theirs in "
-            f"a slot. With affinity {percent(other.tiers.gpu)} would, and a batch would have "
+            message=f"Any replica serves any adapter: {percent(plan.tiers.gpu)} of the requests find theirs in a "
+            f"slot. With affinity {percent(other.tiers.gpu)} would, and a batch would have "
             f"{some(other.distinct(plan.running).mean)} different adapters instead of {some(mine)}.",
             metric="gpu_hit_share",
             suggestion="Send requests to their adapter, with copies by load.",
@@ -164,7 +164,7 @@ def _cold(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="cold_adapters",
             severity="info",
-            message=f"Host memory keeps every adapter a replica serves, so no request waits for a download of "
+            message="Host memory keeps every adapter a replica serves, so no request waits for a download of "
             f"{show(loading.cold_s, 's')}; a new adapter's first one does.",
             metric="store_share",
         )
@@ -208,7 +208,7 @@ def _prefix(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="prefix_key",
         severity="info",
-        message=f"An adapter changes keys and values, so the adapter belongs into the key of the prefix cache: "
+        message="An adapter changes keys and values, so the adapter belongs into the key of the prefix cache: "
         f"{percent(found.prefix_hits)} of the prompt tokens are found, each prefix behind its own adapter. A key "
         "without it would hit more and answer from another tenant's KV: wrong, and a leak.",
         metric="prefix_hit_share",
@@ -235,9 +235,9 @@ def _lost(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="one_lost",
         severity="info" if fits else "warning",
-        message=f"One replica lost leaves {counted(left, 'replica')} {percent(used)} used"
-        f"{'' if fits else ': more than there is'}. Its adapters move: {some(plan.replica.memory.slots)} slots are "
-        f"filled anew, each of the rest then serves {some(after.replica.seen.items)} adapters.",
+        message=f"One replica lost leaves {counted(left, 'replica')} {percent(used)} "
+        f"used{'' if fits else ': more than there is'}. Its adapters move: {some(plan.replica.memory.slots)} slots "
+        f"are filled anew, each of the rest then serves {some(after.replica.seen.items)} adapters.",
         metric="utilisation_one_lost",
         suggestion=None if fits else "Add a spare one.",
         change=None if fits else {"replicas": None, "spare_replicas": max(plan.spec.spare_replicas, 1)},
@@ -271,8 +271,7 @@ def _cold_replicas(plan: Plan) -> Iterator[Finding]:
         code="cold_replicas_full",
         severity="error" if found is not None and found.cold_s is None else "warning",
         message="The cold-start replicas are asked for more than they can do: nearly every request there has an "
-        "adapter of "
-        "its own, which is copied and holds a slot.",
+        "adapter of its own, which is copied and holds a slot.",
         metric="cold_utilisation",
         suggestion="Add one, or keep more adapters in host memory.",
         change={"cold_replicas": min(plan.spec.cold_replicas + 1, 1000)},

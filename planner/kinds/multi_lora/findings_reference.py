@@ -55,9 +55,9 @@ def _reading(plan: Plan) -> Finding:
     return Finding(
         code="reading_is_the_price",
         severity="info",
-        message=f"The arithmetic of an adapter {compute}: {percent(flops)} of the base's FLOP a token. "
-        f"The price is reading weights: each different adapter in a batch adds "
-        f"{percent(adapter.file_bytes / base.read_bytes)} of one reading of the base, {' and '.join(shares)}.",
+        message=f"The arithmetic of an adapter {compute}: {percent(flops)} of the base's FLOP a token. The price is "
+        f"reading weights: each different adapter in a batch adds {percent(adapter.file_bytes / base.read_bytes)} of "
+        f"one reading of the base, {' and '.join(shares)}.",
         metric="lora_flops_ratio",
     )
 
@@ -73,8 +73,8 @@ def _kernels(plan: Plan) -> Iterator[Finding]:
         severity="warning" if few else "info",
         message=f"{counted(plan.parts.adapter.kernels, 'small kernel')} are launched in every step, which takes "
         f"{show(step.launch_s, 's')} whatever the adapters: a step of one request is {slower(one.factor)}. The "
-        f"{some(step.distinct)} different adapters of this design's batch add {show(step.read_s, 's')} more; "
-        f"together {times(step.factor)} the step of the base.",
+        f"{some(step.distinct)} different adapters of this design's batch add {show(step.read_s, 's')} more; together "
+        f"{times(step.factor)} the step of the base.",
         metric="step_factor",
         suggestion="Run the kernels in CUDA graphs." if few else None,
         change={"launches": "graphs"} if few else None,
@@ -123,8 +123,8 @@ def _swap(plan: Plan) -> Iterator[Finding]:
         code="swap_is_copies",
         severity="info",
         message=f"A swap-in is {counted(loading.copies, 'copy').replace('copys', 'copies')}, not one: "
-        f"{show(loading.swap_s, 's')} instead of {show(loading.bare_s, 's')} for the bytes alone, and {why}. An engine "
-        "that prepares each tensor on the way takes 450 µs a copy, "
+        f"{show(loading.swap_s, 's')} instead of {show(loading.bare_s, 's')} for the bytes alone, and {why}. An "
+        "engine that prepares each tensor on the way takes 450 µs a copy, "
         f"{show(loading.copies * 450e-6 + plan.parts.adapter.gpu_file_bytes / loading.link_bytes_per_s, 's')} in all.",
         metric="swap_s",
         suggestion="Keep each adapter as one contiguous slab in pinned memory." if loading.copies > 1 else None,

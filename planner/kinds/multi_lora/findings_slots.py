@@ -52,19 +52,19 @@ def _impossible(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="no_room",
             severity="error",
-            message=f"Weights, slots and buffers leave {show(max(left, 0.0), 'bytes')} of a GPU for KV cache"
-            f"{'' if left >= 0 else ', ' + show(-left, 'bytes') + ' less than nothing'}: not one request of "
+            message=f"Weights, slots and buffers leave {show(max(left, 0.0), 'bytes')} of a GPU for KV "
+            f"cache{'' if left >= 0 else ', ' + show(-left, 'bytes') + ' less than nothing'}: not one request of "
             f"{show(memory.request_tokens, 'tokens')} fits.",
             metric="kv_tokens",
             suggestion="Give the base more GPUs, or adapters less memory.",
             change={"gpus_per_replica": min(2 * spec.gpus_per_replica, 64)},
         )
-    if adapter.exists and spec.pinned_adapters > memory.slots:
+    if adapter.exists and 0 < memory.slots <= spec.pinned_adapters and memory.slots < spec.adapters:
         yield Finding(
             code="pinned_over_slots",
             severity="error",
             message=f"{counted(spec.pinned_adapters, 'adapter')} are pinned, but there are "
-            f"{counted(memory.slots, 'slot')}: the engine refuses this.",
+            f"{counted(memory.slots, 'slot')}: none is left for the others, which are never served.",
             metric="gpu_slots",
             suggestion="Pin fewer.",
             change={"pinned_adapters": memory.slots // 2},
@@ -99,8 +99,7 @@ def _cliff(plan: Plan) -> Iterator[Finding]:
             if replica.tiers.gpu > 0.999
             else (
                 f" A request whose adapter is in none of them, {percent(1 - replica.tiers.gpu)} of all, waits for a "
-                "copy, "
-                "not for a slot."
+                "copy, not for a slot."
             )
         )
         yield Finding(
@@ -115,8 +114,7 @@ def _cliff(plan: Plan) -> Iterator[Finding]:
         code="past_cliff",
         severity="warning",
         message=f"{counted(slots, 'slot')} are too few: the {running} on a replica, {some(safe)} with two standard "
-        f"deviations. A request then waits until another adapter has no request left, not for a copy: "
-        f"{_waited(plan)}",
+        f"deviations. A request then waits until another adapter has no request left, not for a copy: {_waited(plan)}",
         metric="slot_wait_s",
         suggestion=_more_slots(plan),
         change=_change(plan, safe=safe),
@@ -172,10 +170,15 @@ def _kv(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="slots_take_kv" if much else "slots_cost_kv",
         severity="warning" if much else "info",
-        message=f"{counted(memory.resident_adapters, 'slot')} take the place of {memory.kv_tokens_lost:,.0f} tokens of "
-        f"KV cache, {percent(share)} of what slots and KV have together, "
+        message=f"{counted(memory.resident_adapters, 'slot')} take the place of {memory.kv_tokens_lost:,.0f} tokens "
+        f"of KV cache, {percent(share)} of what slots and KV have together, "
         f"{show(memory.kv_tokens_lost / memory.request_tokens, 'requests')} at their mean length. Here {kv}.",
         metric="kv_tokens_lost",
         suggestion="Fewer slots would let more requests run." if much else None,
-        change={"slots": max(memory.slots // 2, 1)} if much else None,
+        change=_halved(plan) if much else None,
     )
+
+
+def _halved(plan: Plan) -> dict[str, object]:
+    half = max(plan.parts.memory.slots // 2, 1)
+    return {"slots": half, "pinned_adapters": min(plan.spec.pinned_adapters, half - 1)}

@@ -26,7 +26,7 @@ def tenant_findings(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="fairness_bound",
             severity="info",
-            message=f"Counters of weighted tokens let two tenants that both wait differ by at most "
+            message="Counters of weighted tokens let two tenants that both wait differ by at most "
             f"{show(bound_tokens(plan), 'tokens')}, at any time. They say nothing about slots.",
             metric="fairness_bound_tokens",
         )
@@ -52,8 +52,7 @@ def _noisy(plan: Plan) -> Iterator[Finding]:
         code="noisy_tenant",
         severity="warning" if hurt else "info",
         message=f"If the largest tenant sends {spec.noisy_factor:g} times its share, {percent(used)} of the capacity "
-        "is "
-        f"asked for; {fair}, and {percent(served)} of the requests of the others get through.",
+        f"is asked for; {fair}, and {percent(served)} of the requests of the others get through.",
         metric="noisy_others_served",
         suggestion=None if not hurt else "Admit by weighted counters, and limit the rate of a tenant.",
         change=None if not hurt or spec.fairness == "weighted" else {"fairness": "weighted"},
@@ -68,8 +67,8 @@ def _slots(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="noisy_slots",
         severity="warning",
-        message=f"A noisy tenant would hold {some(noise.slots)} of {plan.replica.memory.slots} slots of a replica, and "
-        "with the others' there are too few. Fair counters do not help: a slot is held while any request runs.",
+        message=f"A noisy tenant would hold {some(noise.slots)} of {plan.replica.memory.slots} slots of a replica, "
+        "and with the others' there are too few. Fair counters do not help: a slot is held while any request runs.",
         metric="noisy_slots",
         suggestion="Give tenants a quota of slots.",
         change={"tenant_slots": quota},

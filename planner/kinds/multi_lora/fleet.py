@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from planner.formulas.sizing import whole
@@ -61,8 +60,9 @@ class Fleet:
     @property
     def max_rps(self) -> float:
         """Load at which the busiest replica does what it can."""
-        shared = self.replica.seen.imbalance * self.replica.served_share
-        return self.replica.best.rate_rps * self.replicas / shared if shared > 0 else math.inf
+        one = self.replica
+        # Where no request ends here at all, what they could do is told without those that begin elsewhere.
+        return one.best.rate_rps * self.replicas / one.seen.imbalance / (one.served_share or 1.0)
 
     @property
     def utilisation(self) -> float | None:

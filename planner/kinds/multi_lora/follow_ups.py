@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.kinds.multi_lora.simulation_options import DEFAULT_DURATION_S, USUAL_REQUESTS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.words import counted, percent, some, times
 
@@ -20,8 +22,19 @@ def follow_ups(spec: MultiLoraSpec, result: Result) -> Sequence[FollowUp]:
         _lost(spec, result),
         _version(spec, result),
         _dedicated(result),
-        _shift(result),
+        _shift(spec, result),
     )
+
+
+def _moment_s(spec: MultiLoraSpec) -> float:
+    """A third into a run of usual length: at rest, and early enough to see what follows."""
+    usual_s = min(DEFAULT_DURATION_S, USUAL_REQUESTS / max(spec.requests_per_s, 1e-9))
+    return float(f"{usual_s / 3:.2g}")
+
+
+def _shown(spec: MultiLoraSpec, **options: Any) -> Mapping[str, Any] | None:
+    """The run that shows it; None without requests."""
+    return {"policies": "chosen", **options} if spec.requests_per_s > 0 else None
 
 
 def _cold(spec: MultiLoraSpec, result: Result) -> FollowUp:
@@ -48,8 +61,8 @@ def _cold(spec: MultiLoraSpec, result: Result) -> FollowUp:
     return FollowUp(
         "The first request of a rarely used adapter is slow. Why?",
         f"Not the swap-in: that takes {show(swap, 's')}. The download and reading the file take {show(load, 's')}. "
-        f"{slot} "
-        f"{everywhere} {helped}",
+        f"{slot} {everywhere} {helped}",
+        _shown(spec, hosts="cold"),
     )
 
 
@@ -59,11 +72,10 @@ def _noisy(spec: MultiLoraSpec, result: Result) -> FollowUp:
     return FollowUp(
         f"The largest tenant sends {spec.noisy_factor:g} times its share. What do the others notice?",
         f"{percent(result.value('noisy_utilisation'))} of the capacity is asked for; {how}, and {percent(served)} of "
-        "the "
-        f"others' requests get through. It holds {some(result.value('noisy_slots') or 0.0)} of "
-        f"{counted(result.value('gpu_slots') or 0.0, 'slot')} of a replica: counters of tokens do not give them "
-        "back, a "
-        "quota of slots does. What it uses is on its own bill.",
+        f"the others' requests get through. It holds {some(result.value('noisy_slots') or 0.0)} of "
+        f"{counted(result.value('gpu_slots') or 0.0, 'slot')} of a replica: counters of tokens do not give them back, "
+        "a quota of slots does. What it uses is on its own bill.",
+        None if spec.requests_per_s <= 0 else {"policies": "fairness", "noisy_at_s": _moment_s(spec)},
     )
 
 
@@ -75,11 +87,10 @@ def _rank(result: Result) -> FollowUp:
     slots = result.value("resident_adapters") or 0.0
     return FollowUp(
         "The rank doubles. What changes?",
-        f"A slot is twice as large, so the same memory holds {counted(slots // 2, 'slot')}; each copy and each reading "
-        f"takes twice as long. With {count} different adapters in a batch a step goes from {_factor(now.values[at])} "
-        "to "
-        f"{_factor(doubled.values[at])} that of the base. One adapter of the larger rank is enough: slots follow the "
-        "largest rank configured.",
+        f"A slot is twice as large, so the same memory holds {counted(slots // 2, 'slot')}; each copy and each "
+        f"reading takes twice as long. With {count} different adapters in a batch a step goes from "
+        f"{_factor(now.values[at])} to {_factor(doubled.values[at])} that of the base. One adapter of the larger rank "
+        "is enough: slots follow the largest rank configured.",
     )
 
 
@@ -103,23 +114,22 @@ def _lost(spec: MultiLoraSpec, result: Result) -> FollowUp:
     return FollowUp(
         "A replica is lost. What happens?",
         f"{counted(replicas - 1, 'replica')} are left, {percent(used)} used. {moved}: "
-        f"{counted(slots, 'copy').replace('copys', 'copies')} "
-        f"of {show(result.value('swap_s'), 's')}, {show(copied_s / max(replicas - 1, 1), 's')} of each of them. "
-        "Requests "
-        f"that ran there start again elsewhere; their KV cache and {percent(result.value('prefix_hit_share'))} of hits "
-        "on prefixes are gone for those adapters.",
+        f"{counted(slots, 'copy').replace('copys', 'copies')} of {show(result.value('swap_s'), 's')}, "
+        f"{show(copied_s / max(replicas - 1, 1), 's')} of each of them. Requests that ran there start again "
+        f"elsewhere; their KV cache and {percent(result.value('prefix_hit_share'))} of hits on prefixes are gone for "
+        "those adapters.",
+        _shown(spec, fail_at_s=_moment_s(spec)),
     )
 
 
 def _version(spec: MultiLoraSpec, result: Result) -> FollowUp:
     return FollowUp(
         "The base LLM gets a new version. What about the adapters?",
-        f"Adapters belong to the base they were trained on: all {counted(spec.adapters, 'adapter')} are trained again, "
-        f"{show(result.value('all_adapters_bytes'), 'bytes')} in the store beside the old ones. Until the last "
-        "tenant has "
-        "moved, both bases run, each on replicas of its own with slots of its own; a tenant moves with its adapter, "
-        "never "
-        "request by request. The version belongs into the key of the prefix cache, as the adapter does.",
+        f"Adapters belong to the base they were trained on: all {counted(spec.adapters, 'adapter')} are trained "
+        f"again, {show(result.value('all_adapters_bytes'), 'bytes')} in the store beside the old ones. Until the last "
+        "tenant has moved, both bases run, each on replicas of its own with slots of its own; a tenant moves with "
+        "its adapter, never request by request. The version belongs into the key of the prefix cache, as the adapter "
+        "does.",
     )
 
 
@@ -134,23 +144,20 @@ def _dedicated(result: Result) -> FollowUp:
     return FollowUp(
         "Should the most popular adapter be merged into replicas of its own?",
         f"It has {percent(share)} of the requests. {verdict} Merged weights run without adapter kernels, which is "
-        "worth "
-        f"{percent((result.value('step_factor') or 1.0) - 1)} of a step, and free a slot on each replica; isolation "
-        "may be "
-        "a reason of its own.",
+        f"worth {percent((result.value('step_factor') or 1.0) - 1)} of a step, and free a slot on each replica; "
+        "isolation may be a reason of its own.",
     )
 
 
-def _shift(result: Result) -> FollowUp:
+def _shift(spec: MultiLoraSpec, result: Result) -> FollowUp:
     slots, rate = result.value("gpu_slots") or 0.0, result.value("swaps_per_s") or 0.0
     filled = (
         f"About {counted(slots, 'swap')} a replica, {show(slots * (result.value('swap_s') or 0.0), 's')} of copies, "
-        "and "
-        "as many from the store where hosts do not keep all."
+        "and as many from the store where hosts do not keep all."
     )
     return FollowUp(
         "Which adapters are popular changes overnight. How long until hits are back?",
         f"{filled} At rest there are {show(rate, '1/s')} swaps a replica. Copies by load must be placed anew too, or "
-        "the "
-        "new favourite has one replica only.",
+        "the new favourite has one replica only.",
+        _shown(spec, shift_at_s=_moment_s(spec), place_every_s=30.0) if spec.popularity == "zipf" else None,
     )

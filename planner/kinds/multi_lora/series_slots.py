@@ -16,9 +16,9 @@ _WAITED = 1e-9
 BIND_LABELS = {"kv": "KV memory", "cap": "running cap", "slots": "slots", "tpot": "TPOT"}
 
 
-def _counts(plan: Plan, *, most: float) -> list[int]:
+def _counts(plan: Plan, *, least: float, most: float) -> list[int]:
     top = int(max(min(plan.replica.seen.items, plan.spec.adapters, most), 2))
-    found = {round(each) for each in np.geomspace(1, top, _POINTS)}
+    found = {round(each) for each in np.geomspace(min(least, top), top, _POINTS)}
     return sorted({*found, max(plan.replica.memory.slots, 1)})
 
 
@@ -26,7 +26,8 @@ def slot_cliff(plan: Plan) -> Series:
     """Waits at this load by slots, all else as it is."""
     found = plan.latency
     safe = plan.replica.distinct(plan.running)
-    counts = _counts(plan, most=max(2 * (safe.mean + 2 * safe.deviation), 1.3 * plan.replica.memory.slots, 8))
+    most = max(2 * (safe.mean + 2 * safe.deviation), 1.3 * plan.replica.memory.slots, 8)
+    counts = _counts(plan, least=max(min(safe.mean / 4, plan.replica.memory.slots), 1.0), most=most)
     waits: list[SlotWaits | None] = [None] * len(counts)
     if found is not None:
         running, residence_s = found.rate_rps * found.residence_s, found.residence_s

@@ -169,15 +169,13 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     elif slot > 0.1:
         sentence = (
             f"**Requests wait {show(slot, 's')} for a slot** on average, and TTFT P99 is {show(ttft.value, 's')} "
-            "against "
-            f"{show(ttft.objective, 's')}."
+            f"against {show(ttft.objective, 's')}."
         )
     else:
         verdict = "The objective is met" if ttft.met else "The objective is missed"
         sentence = (
             f"**{verdict}**: TTFT P99 is {show(ttft.value, 's')} against {show(ttft.objective, 's')}; {hit} of the "
-            "requests "
-            "find their adapter on the GPU."
+            "requests find their adapter on the GPU."
         )
     note = (
         f"{outcome.counts['finished']:,} requests over {show(outcome.simulated_s, 's')}; the first "

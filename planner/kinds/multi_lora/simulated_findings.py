@@ -50,8 +50,7 @@ def _not_steady(run: Run, outcome: Outcome) -> Iterator[Finding]:
         severity="error",
         message=f"The system did not reach a steady state: {waiting[-1]:,.0f} requests waited at the end, after "
         f"{waiting[len(waiting) // 3]:,.0f} at one third; {outcome.counts['arrived']:,} arrived. Latencies of this "
-        "run are "
-        "lower bounds.",
+        "run are lower bounds.",
         metric="ttft_p99_s",
         suggestion="Add replicas or slots.",
     )
@@ -88,8 +87,7 @@ def _slots(outcome: Outcome) -> Iterator[Finding]:
         code="past_cliff",
         severity="warning",
         message=f"Requests waited {show(slot_s, 's')} for a slot on average{than}: {some(wanting)} adapters wanted "
-        "one at "
-        "any time, and each of those in place kept its own as long as one of its requests ran.",
+        "one at any time, and each of those in place kept its own as long as one of its requests ran.",
         metric="slot_wait_s",
         suggestion="Give more slots, send requests to their adapter, or lower the rank.",
     )
@@ -137,10 +135,8 @@ def _levels(outcome: Outcome) -> Iterator[Finding]:
         code="cold_adapters",
         severity="warning" if shares["cold"] > 0.01 else "info",
         message=f"{percent(shares['cold'])} of the requests found their adapter in no host memory: their TTFT has a "
-        "median "
-        f"of {show(cold.value if cold else None, 's')} against {show(warm.value if warm else None, 's')} of those "
-        "with it "
-        "on the GPU.",
+        f"median of {show(cold.value if cold else None, 's')} against {show(warm.value if warm else None, 's')} of "
+        "those with it on the GPU.",
         metric="store_share",
     )
 
@@ -213,9 +209,8 @@ def _shift(run: Run, outcome: Outcome) -> Iterator[Finding]:
     yield Finding(
         code="popularity_shifted",
         severity="info",
-        message=f"Other adapters became popular at {show(at_s, 's')}: {percent(hits[0])} of the requests found "
-        "theirs on "
-        f"the GPU before, {percent(hits[1])} in the {LATER_S:.0f} s after.",
+        message=f"Other adapters became popular at {show(at_s, 's')}: {percent(hits[0])} of the requests found theirs "
+        f"on the GPU before, {percent(hits[1])} in the {LATER_S:.0f} s after.",
         metric="gpu_hit_share",
     )
 

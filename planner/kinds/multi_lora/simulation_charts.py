@@ -258,8 +258,7 @@ def _bill(simulated: Result) -> Chart | None:
         name="simulated_bill",
         title="What does each tenant pay, by the GPU time it had?",
         subtitle="Rows of the table sum to the bill. "
-        f"{percent(max(usd[last] or 0.0, 0.0) / max(sum(each or 0.0 for each in usd), 1e-12))} "
-        "were used by none.",
+        f"{percent(max(usd[last] or 0.0, 0.0) / max(sum(each or 0.0 for each in usd), 1e-12))} were used by none.",
         form="bars",
         x=Axis("cost", "USD/h"),
         y=Axis("tenant"),

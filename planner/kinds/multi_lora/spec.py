@@ -130,8 +130,8 @@ class MultiLoraSpec(EngineInputs):
                 f"host_adapters: {self.host_adapters} in host memory are fewer than {self.slots} slots on the GPU; "
                 "engines refuse that, because every slot is filled from host memory"
             )
-        if self.slots is not None and self.pinned_adapters > self.slots:
-            raise ValueError(f"pinned_adapters: {self.pinned_adapters} do not fit into {self.slots} slots")
+        if self.slots is not None and self.slots < self.adapters and self.pinned_adapters >= self.slots:
+            raise ValueError(f"pinned_adapters: {self.pinned_adapters} leave none of {self.slots} slots for the others")
 
     @property
     def slot_rank(self) -> int:
