@@ -159,5 +159,5 @@ def _shift(spec: MultiLoraSpec, result: Result) -> FollowUp:
         "Which adapters are popular changes overnight. How long until hits are back?",
         f"{filled} At rest there are {show(rate, '1/s')} swaps a replica. Copies by load must be placed anew too, or "
         "the new favourite has one replica only.",
-        _shown(spec, shift_at_s=_moment_s(spec), place_every_s=30.0) if spec.popularity == "zipf" else None,
+        _shown(spec, shift_at_s=_moment_s(spec), place_every_s=_moment_s(spec)) if spec.popularity == "zipf" else None,
     )
