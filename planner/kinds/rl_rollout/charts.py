@@ -9,7 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.rl_rollout.charts_services import bill, scoring_pool, weight_sync
 from planner.kinds.rl_rollout.charts_staleness import ages, by_length, knee
-from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, lengths, sizes, split
+from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, gains, lengths, sizes, split
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.series_timeline import ACTIVITIES, COLOURS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
@@ -40,6 +40,7 @@ def charts(spec: RlRolloutSpec, result: Result) -> Sequence[Chart]:
             by_length(spec, result),
             ages(spec, result),
             split(spec, result),
+            gains(spec, result),
             *made[:2],
             scoring_pool(result),
             _costs(spec, result),

@@ -132,3 +132,24 @@ def split(spec: RlRolloutSpec, result: Result) -> Chart | None:
         limits=found,
         summary="Training falls and generation rises with the training GPUs.",
     )
+
+
+def gains(spec: RlRolloutSpec, result: Result) -> Chart | None:
+    """What asynchrony gains over co-location, by how training scales."""
+    series = result.series["gain_by_exponent"]
+    exponents, found = numbers(series, "train_exponent"), numbers(series, "gain")
+    known = [gain for gain in found if gain is not None]
+    if len(known) < 2:
+        return None
+    return Chart(
+        name="gain_by_exponent",
+        title="What does asynchrony gain over taking turns?",
+        subtitle=f"Steps an hour on as many GPUs, best split: {min(known):.3g} to {max(known):.3g}. One "
+        "measured time of training leaves this range.",
+        form="line",
+        x=Axis("training speeds up with GPUs to the power", start_at_zero=False),
+        y=Axis("gain", unit="×"),
+        traces=(Trace("asynchronous over co-located", x=exponents, y=found),),
+        limits=(Limit(1.0, "no gain"), Limit(spec.train_exponent, f"this design {spec.train_exponent:g}", axis="x")),
+        summary=f"Gain from {found[0] or 0.0:.3g} at a power of {exponents[0]:g} to {found[-1] or 0.0:.3g} at 1.",
+    )

@@ -123,6 +123,7 @@ def _staleness(plan: Plan) -> Iterator[Metric]:
     yield figure("staleness_mean", turn.mean_age if runs else None)
     yield figure("staleness_beyond", turn.beyond if runs else None)
     yield figure("staleness_at_cap", turn.at_cap_versions if runs else None)
+    yield figure("policies_per_answer", turn.policies if runs else None)
     yield figure("staleness_bound_needed", plan.bound_needed if runs and is_async else None)
     yield figure("discarded_share", turn.discarded)
     yield figure("filtered_share", plan.base.demand.filtered)

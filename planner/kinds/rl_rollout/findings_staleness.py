@@ -78,7 +78,8 @@ def _long_answers(plan: Plan) -> Iterator[Finding]:
         severity="info",
         message=f"Staleness concentrates in long answers: {show(mean, 'versions')} pass while a mean one is written, "
         f"{show(turn.at_cap_versions, 'versions')} while one at the cap is, and its group waits for it. Samples "
-        f"wait as well; they are {show(turn.mean_age, 'versions')} old on average.",
+        f"wait as well; they are {show(turn.mean_age, 'versions')} old on average, and {turn.policies:.3g} versions "
+        "write one, which the importance weights correct for.",
         metric="staleness_at_cap",
         suggestion="Group answers by length, or cap them lower.",
     )

@@ -197,6 +197,14 @@ STALENESS_METRICS: tuple[MetricDef, ...] = (
         help=_("What grouping by length or a shorter cap would lower."),
     ),
     MetricDef(
+        "policies_per_answer",
+        _("Versions that write an answer"),
+        "versions",
+        "lower",
+        STALENESS,
+        help=_("What the importance weights of an answer must correct for, besides its age."),
+    ),
+    MetricDef(
         "staleness_bound_needed",
         _("Staleness bound at which training never waits"),
         "versions",

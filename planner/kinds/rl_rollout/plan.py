@@ -15,7 +15,6 @@ from planner.kinds.rl_rollout.comparison import (
     Split,
     Verdict,
     best_split,
-    gain_at,
     verdict_of,
 )
 from planner.kinds.rl_rollout.inputs_fleet import Mode
@@ -27,8 +26,6 @@ from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
 from planner.kinds.rl_rollout.turn import Turn
 
-EXPONENTS = (0.5, 1.0)
-"""How well training may use more GPUs: the range of a speed-up that is told from one measurement of it."""
 _LOOSE = 64.0
 
 
@@ -119,13 +116,6 @@ class Plan:
         )
         found = asynchronous(rollout, slots=self.base.physics.running)
         return None if found.waits else _LOOSE - found.buffered
-
-    @cached_property
-    def colocated_gains(self) -> tuple[float, float] | None:
-        """Asynchronous over co-located, over what training may make of more GPUs."""
-        found = [gain_at(self.base, all_gpus=self.all_gpus, exponent=each) for each in EXPONENTS]
-        known = [each for each in found if each is not None]
-        return (min(known), max(known)) if known else None
 
 
 def plan(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths | None = None) -> Plan:

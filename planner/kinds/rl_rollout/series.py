@@ -10,7 +10,13 @@ from planner.formulas import weight_sync
 from planner.formulas.batch_decay import decay
 from planner.kinds.rl_rollout.inputs_services import SYNC_LABELS
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.series_sizes import cost_by_gpus, split, step_by_gpus, utilisation_by_cap
+from planner.kinds.rl_rollout.series_sizes import (
+    cost_by_gpus,
+    gain_by_exponent,
+    split,
+    step_by_gpus,
+    utilisation_by_cap,
+)
 from planner.kinds.rl_rollout.series_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.series_timeline import timeline
 from planner.kinds.rl_rollout.sizing import keeps_up
@@ -44,6 +50,7 @@ def all_series(plan: Plan, *, catalog: Catalog) -> dict[str, Series]:
             split(plan),
             _scoring_pool(plan),
             cost_by_gpus(plan),
+            gain_by_exponent(plan),
         ]
     return {series.name: series for series in made}
 

@@ -11,6 +11,7 @@ from planner.formulas.answer_lengths import answer_lengths
 from planner.formulas.generation import expected_generation_s
 from planner.kinds.rl_rollout.base import Base, base_at
 from planner.kinds.rl_rollout.bill import bill_of
+from planner.kinds.rl_rollout.comparison import gain_at
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.lengths import variation
 from planner.kinds.rl_rollout.plan import Plan
@@ -19,6 +20,7 @@ from planner.kinds.rl_rollout.table import table
 _SIZES = 10
 _CAPS = 16
 _SPLITS = 24
+EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _APART: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous")
 
 
@@ -116,6 +118,17 @@ def _synchronous_s(base: Base, instances: int) -> float:
         prompt_tokens=base.spec.prompt_tokens,
     )
     return max(found, base.tail_floor_s)
+
+
+def gain_by_exponent(plan: Plan) -> Series:
+    """Asynchronous over co-located by how well training speeds up: one measurement of it leaves a range."""
+    gains = [gain_at(plan.base, all_gpus=plan.all_gpus, exponent=exponent) for exponent in EXPONENTS]
+    return table(
+        "gain_by_exponent",
+        "Gain of asynchrony over co-location by how training scales",
+        ("train_exponent", "training speeds up with GPUs to the power", "1", list(EXPONENTS)),
+        ("gain", "asynchronous over co-located", "×", gains),
+    )
 
 
 def cost_by_gpus(plan: Plan) -> Series:

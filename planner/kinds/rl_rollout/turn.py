@@ -75,6 +75,13 @@ class Turn:
         return 1 - self.parts["training"] / self.step_s
 
     @property
+    def policies(self) -> float:
+        """Versions of the weights that write an answer, on average."""
+        if self.cycle is None or self.rollout is None:
+            return 1.0
+        return rollout_ages.policies_of_an_answer(self.rollout.law, cycle=self.cycle)
+
+    @property
     def scored_per_s(self) -> float:
         """Over the whole step."""
         return self.answers / self.step_s
