@@ -319,12 +319,7 @@ def trace(adapters: np.ndarray | None) -> Workload:
         input_tokens=np.full(count, 700),
         output_tokens=np.full(count, 90),
     )
-    if adapters is None:
-        return plain
-    fields = {name: getattr(plain, name) for name in ("name", "arrival_s", "input_tokens", "output_tokens")}
-    if "adapters" in Workload.__dataclass_fields__:
-        return replace(plain, adapters=adapters)
-    return type("Named", (), {**fields, "adapters": adapters, "requests": count, "source": ""})()  # type: ignore[return-value]
+    return replace(plain, adapters=adapters)
 
 
 def test_popularity_and_lengths_of_a_trace_replace_the_law() -> None:

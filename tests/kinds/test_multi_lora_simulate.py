@@ -258,7 +258,7 @@ def test_nothing_to_run_is_an_answer(spec: dict[str, Any], code: str) -> None:
     assert done.value("requests_arrived") == 0.0
 
 
-def named_trace(*, adapters: bool) -> Any:
+def named_trace(*, adapters: bool) -> Workload:
     count, random = 4000, np.random.default_rng(2)
     fields: dict[str, Any] = {
         "name": "log",
@@ -269,15 +269,12 @@ def named_trace(*, adapters: bool) -> Any:
     }
     ids = random.zipf(1.6, count) % 40
     ids[::7] = -1
-    if not adapters:
-        return Workload(**fields)
-    if "adapters" in Workload.__dataclass_fields__:
-        return Workload(**fields, adapters=ids)
-    return type("Named", (), {**fields, "adapters": ids, "requests": count, "cached_tokens": None, "blocks": None})()
+    return Workload(**fields, adapters=ids if adapters else None)
 
 
 def test_a_trace_brings_its_adapters_lengths_and_rate() -> None:
     trace = named_trace(adapters=True)
+    assert trace.adapters is not None
     done, told = both({"tenants": 10}, duration_s=None, trace=trace)
     assert done.value("requests_arrived") == 4000
     assert told.value("hottest_share") == pytest.approx(

@@ -52,7 +52,7 @@ class Asked:
 @lru_cache(maxsize=8)
 def read(workload: Workload) -> Trace:
     """Count the adapters of a trace once; raises `MissingFigure` when it names none."""
-    named = getattr(workload, "adapters", None)
+    named = workload.adapters
     if named is None or not len(named) or int(named.max()) < 0:
         raise MissingFigure(table="workloads", slug=workload.name, figure="the adapter of each request")
     counts = np.sort(np.bincount(named[named >= 0]))[::-1]

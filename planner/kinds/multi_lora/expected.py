@@ -37,7 +37,7 @@ def planned_for(spec: MultiLoraSpec, *, catalog: Catalog, request: SimulationReq
     if request.workload is not None and chosen.replays(request):
         given = request.workload
         change["requests_per_s"] = rate_of(given, request=request, chosen=chosen)
-        if getattr(given, "adapters", None) is not None:
+        if given.adapters is not None:
             trace = read(given)
         else:
             trace = None

@@ -222,7 +222,8 @@ def _simplified(run: Run) -> Iterator[Finding]:
         parts.append("prompts find as much in the prefix cache as the estimate says")
     if run.plan.parts.base.expert_bytes > 0:
         parts.append("a step reads as many experts as one of the mean batch")
-    if run.replays and getattr(run.request.workload, "adapters", None) is None:
+    trace = run.request.workload
+    if run.replays and trace is not None and trace.adapters is None:
         parts.append("the trace names no adapters, so that they are drawn by the law of the design")
     if parts:
         yield Finding("simplified", "info", f"In this run {'; '.join(parts)}.")

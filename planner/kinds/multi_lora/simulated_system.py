@@ -242,7 +242,7 @@ def _replayed(workload: Workload, *, made: Plan, request: SimulationRequest, cho
         requests=request.requests,
         prefix_hit_rate=prefix_hits(made),
     )
-    named = getattr(workload, "adapters", None)
+    named = workload.adapters
     if named is None:
         return AdapterRequests(
             arrivals,
