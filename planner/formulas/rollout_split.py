@@ -110,7 +110,13 @@ def balanced(gpus: float, *, training: Training, generation_gpu_s: float) -> Rol
     def late_s(share: float) -> float:
         return training.at(share * gpus) - generation_gpu_s / ((1 - share) * gpus)
 
-    share = float(brentq(late_s, 1e-9, 1 - 1e-9, xtol=1e-12))
+    least, most = 1e-9, 1 - 1e-9
+    if late_s(least) <= 0:  # one role is so short that nearly all belongs to the other
+        share = least
+    elif late_s(most) >= 0:
+        share = most
+    else:
+        share = float(brentq(late_s, least, most, xtol=1e-12))
     return RoleSplit(
         share * gpus, (1 - share) * gpus, training.at(share * gpus), generation_gpu_s / (gpus - share * gpus)
     )

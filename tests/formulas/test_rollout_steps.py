@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from planner.formulas import replaced_groups, rollout_swaps, running_answers, score_tail, scoring
+from planner.formulas import replaced_groups, rollout_split, rollout_swaps, running_answers, score_tail, scoring
 from planner.formulas.answer_lengths import answer_lengths
 from planner.formulas.capped_lognormal import CappedLognormal
 from planner.formulas.decode_step import DecodeStep
@@ -124,3 +124,13 @@ class TestDraining:
         drawn = np.minimum(lengths(np.random.default_rng(2), 200_000), 12_800.0)
         found = rollout_swaps.masked_share(LAW, cycle=cycle, shares=shares, bound=1)
         assert found == pytest.approx(0.3 * drawn.mean() / 8000.0, rel=0.01)
+
+
+@pytest.mark.parametrize(("seconds", "generation_gpu_s"), [(1e-3, 1e5), (1e9, 1e-3)])
+def test_a_role_that_takes_next_to_nothing_leaves_the_gpus_to_the_other(
+    seconds: float, generation_gpu_s: float
+) -> None:
+    training = rollout_split.Training(seconds, 64, 0.5)
+    found = rollout_split.balanced(128, training=training, generation_gpu_s=generation_gpu_s)
+    assert min(found.train_gpus, found.rollout_gpus) < 0.1
+    assert found.train_gpus + found.rollout_gpus == pytest.approx(128)
