@@ -94,7 +94,7 @@ class Unit:
     ) -> tuple[two_batch.Stages, float]:
         """Stages of one micro-batch, and the time of the core attention within them."""
         r, tokens = self.layer.reach, sequences * tokens_per_sequence
-        before, after = self.layer.attention_parameters()
+        before, after = self.layer.attention_parameters
         fullest = balance.longest_wait(ranks=self._ranks, squared_variation=self.spread.context, draws=sequences)
         cache_s = fullest * self.layer.core_decode_s(sequences, context_tokens, tokens_per_sequence)
         own = tokens / self.layer.rank_gpus
@@ -120,7 +120,7 @@ class Unit:
         exposed_s = layer_s - parts * stages.computing_s
         launch_s = parts * (self.layer.reach.attention_launch_s + self.layer.reach.experts_launch_s)
         computing_s = parts * stages.computing_s - launch_s
-        arithmetic_s = parts * sum(self.layer.arithmetic_s(part, count, tokens) for part, count in self.layer.touched())
+        arithmetic_s = parts * sum(self.layer.arithmetic_s(part, count, tokens) for part, count in self.layer.touched)
         bound = "compute" if arithmetic_s > computing_s / 2 else "memory bandwidth"
         takes = {"network": exposed_s, "launch overhead": launch_s, bound: computing_s}
         return max(takes, key=takes.__getitem__)
@@ -168,7 +168,7 @@ class Unit:
         layers = max(1, attention.attention_layers(llm))
         core_share = r.core_prefill * (1.0 if is_shared else 1.0 / (1.0 - r.communication_sms))
         core_s = tokens * flops / layers / (core_share * peak_flops_per_s(self.layer.gpu, compute="bf16"))
-        before, after = self.layer.attention_parameters()
+        before, after = self.layer.attention_parameters
         busiest = self.layer.imbalance(tokens, uneven=r.uneven_prefill)
         network = self.layer.travel_bytes_per_s(r.network_bulk_shared if is_shared else r.network_bulk)
         copies = tokens * self.layer.copies_to_places() * routing.share_elsewhere(places=self.layer.places) * busiest

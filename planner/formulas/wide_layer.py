@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from planner.core.catalog import Gpu, Llm
@@ -46,9 +47,12 @@ def reach(table: Mapping[str, Any]) -> Reach:
     return Reach(**{field.name: float(table["figure"][field.name]["value"]) for field in fields(Reach)})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layer:
-    """One layer on one GPU of a unit of ``gpus``; attention ranks have ``rank_gpus`` GPUs. Times in seconds."""
+    """One layer on one GPU of a unit of ``gpus``; attention ranks have ``rank_gpus`` GPUs. Times in seconds.
+
+    What does not depend on the batch is kept: a search for the batch that an objective allows asks hundreds of times.
+    """
 
     llm: Llm
     gpu: Gpu
@@ -60,11 +64,11 @@ class Layer:
     kv_dtype_bytes: float
     reach: Reach
 
-    @property
+    @cached_property
     def expert_layers(self) -> int:
         return moe.expert_layers(self.llm)
 
-    @property
+    @cached_property
     def dense_layers(self) -> int:
         return max(0, self.llm.layers - self.expert_layers)
 
@@ -72,12 +76,12 @@ class Layer:
     def top_k(self) -> int:
         return self.llm.moe.top_k if self.llm.moe else 0
 
-    @property
+    @cached_property
     def is_within_links(self) -> bool:
         """Whether the scale-up links reach all GPUs of the unit, as in a rack of 72."""
         return self.gpus <= collectives.scaleup_gpus(self.gpu, gpus_per_node=self.gpus_per_node)
 
-    @property
+    @cached_property
     def places(self) -> float:
         """What a token leaves to reach another: GPUs within the links, nodes beyond."""
         return float(self.gpus) if self.is_within_links else self.gpus / self.gpus_per_node
@@ -90,7 +94,7 @@ class Layer:
             return routing.places_reached(self.places, draws=self.llm.moe.top_k)
         return routing.nodes_reached(self.llm.moe, nodes=self.places)
 
-    @property
+    @cached_property
     def dispatch_bytes(self) -> float:
         """Of one copy of a token: FP8 with its scales where experts are FP8 or narrower, else 16 bits."""
         narrow = memory.part_bytes_per_parameter(self.llm, part="experts", dtype=self.weight_dtype) < BF16_BYTES
@@ -107,6 +111,7 @@ class Layer:
         left = uneven if self.redundant_experts else self.reach.uneven_unbalanced
         return balance.expert_imbalance(ranks=self.gpus, assignments=tokens * self.top_k, uneven=left)
 
+    @cached_property
     def attention_parameters(self) -> tuple[float, float]:
         """Parameters of one layer before and after the core attention on one GPU of a rank."""
         llm = self.llm
@@ -129,14 +134,28 @@ class Layer:
         return blended
 
     def read_s(self, part: str, parameters: float) -> float:
-        width = memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
-        return parameters * width / (self.reach.weights_read * self.gpu.figure("memory_bytes_per_s"))
+        width, _ = self._of_part(part)
+        return parameters * width / self._read_bytes_per_s
 
     def arithmetic_s(self, part: str, parameters: float, tokens: float, *, share: float | None = None) -> float:
-        width = memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
-        compute = "bf16" if width == BF16_BYTES else precision(self.gpu, weight_dtype=self.weight_dtype)
-        peak = (share or self.reach.gemm) * peak_flops_per_s(self.gpu, compute=compute)
-        return 2 * parameters * tokens / peak
+        _, peak = self._of_part(part)
+        return 2 * parameters * tokens / ((share or self.reach.gemm) * peak)
+
+    def _of_part(self, part: str) -> tuple[float, float]:
+        """Bytes of a parameter, and the peak its arithmetic has [FLOP/s]."""
+        if part not in self._parts:
+            width = memory.part_bytes_per_parameter(self.llm, part=part, dtype=self.weight_dtype)
+            compute = "bf16" if width == BF16_BYTES else precision(self.gpu, weight_dtype=self.weight_dtype)
+            self._parts[part] = width, peak_flops_per_s(self.gpu, compute=compute)
+        return self._parts[part]
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[float, float]]:
+        return {}
+
+    @cached_property
+    def _read_bytes_per_s(self) -> float:
+        return self.reach.weights_read * self.gpu.figure("memory_bytes_per_s")
 
     def shared_s(self, tokens: float, *, sms: float = 1.0) -> float:
         return self.gemm_s("shared_experts", memory.shared_expert_parameters(self.llm), tokens, sms=sms)
@@ -203,9 +222,10 @@ class Layer:
         peak = r.core_decode * peak_flops_per_s(self.gpu, compute="bf16")
         return max(read_s, sequences * flops / layers / self.rank_gpus / peak)
 
+    @cached_property
     def touched(self) -> tuple[tuple[str, float], ...]:
         """Parameters that one token uses in one layer."""
         return (
-            ("attention", sum(self.attention_parameters())),
+            ("attention", sum(self.attention_parameters)),
             ("experts", memory.shared_expert_parameters(self.llm) + self.top_k * memory.expert_parameters(self.llm)),
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scipy.optimize import brentq
+
 from planner.core.catalog import Catalog, Gpu
 from planner.core.result import Basis
 from planner.kinds.llm_serving.nearest import Pool, pool, worst
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.units import Unit, UnitStep, unit
 
-_MOST_STEPS = 40
-_PRECISION = 1e-9
-"""Of the TPOT objective: where the search for the batch ends (false position with halving, the Illinois rule)."""
+_PRECISION = 1e-10
+"""Of the batch that an objective allows: where the search for it ends."""
 _LIGHT = 0.25
 """Share of the limit at which the straight line meets the roofline again; in between they differ by less than 2 %."""
 DRAFTED_TOKENS = 1
@@ -72,20 +73,9 @@ class _DecodeUnit:
         """Sequences a GPU at which a token takes ``tpot_s``, at most ``most``; 0 when even one is too slow."""
         if self.tpot_s(most) <= tpot_s:
             return most
-        low, high = 0.0, most
-        low_over, high_over = self.tpot_s(low) - tpot_s, self.tpot_s(high) - tpot_s
-        if low_over >= 0:
+        if self.tpot_s(0.0) >= tpot_s:
             return 0.0
-        for _ in range(_MOST_STEPS):
-            middle = high - high_over * (high - low) / (high_over - low_over)
-            over = self.tpot_s(middle) - tpot_s
-            if abs(over) <= _PRECISION * tpot_s:
-                return middle
-            if over > 0:
-                high, high_over, low_over = middle, over, low_over / 2
-            else:
-                low, low_over, high_over = middle, over, high_over / 2
-        return low
+        return float(brentq(lambda batch: self.tpot_s(batch) - tpot_s, 0.0, most, rtol=_PRECISION))
 
 
 def derive(
