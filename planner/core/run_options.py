@@ -70,3 +70,12 @@ def check_moments(request: SimulationRequest, *, moments: Mapping[str, float | N
     for name, at_s in moments.items():
         if at_s is not None and at_s >= request.duration_s:
             raise ValueError(f"options.{name}: {at_s:g} s is not within the run of {request.duration_s:g} s")
+
+
+def warm_up_s(asked_s: float | None, *, horizon_s: float, usual: float) -> float:
+    """What is cut from the measurements [s]: as asked, else the ``usual`` share of the run; raises ValueError."""
+    if asked_s is None:
+        return usual * horizon_s
+    if asked_s >= horizon_s:
+        raise ValueError(f"options.warmup_s: {asked_s:g} s leave nothing of a run of {horizon_s:g} s")
+    return asked_s

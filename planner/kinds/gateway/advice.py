@@ -8,10 +8,10 @@ from typing import Any
 from planner.core.kind import Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.follow_ups import follow_ups
 from planner.kinds.gateway.policies import IN_WORDS
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.words import counted, percent
 
 __all__ = ["follow_ups", "questions", "variants"]
 

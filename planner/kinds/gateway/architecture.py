@@ -5,9 +5,9 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.words import counted, percent
 
 
 def architecture(spec: GatewaySpec, result: Result) -> Diagram:

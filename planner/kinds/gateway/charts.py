@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.gateway.charts_change import canary, goodput
 from planner.kinds.gateway.charts_failure import after_loss, lost
 from planner.kinds.gateway.charts_routing import capacity, hits, skew, stale_views, ttft
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
-from planner.kinds.gateway.words import percent
 
 
 def charts(spec: GatewaySpec, result: Result) -> Sequence[Chart]:

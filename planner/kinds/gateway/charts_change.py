@@ -5,9 +5,9 @@ from __future__ import annotations
 from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
-from planner.kinds.gateway.words import percent
 
 
 def canary(spec: GatewaySpec, result: Result) -> Chart | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result, Series
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.gateway.policies import LABELS
 from planner.kinds.gateway.series_routing import RULES
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
-from planner.kinds.gateway.words import percent
 
 
 def _chosen_apart(spec: GatewaySpec, series: Series, column: str, *, name: str) -> tuple[Trace, ...]:

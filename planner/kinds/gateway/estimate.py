@@ -5,13 +5,13 @@ from __future__ import annotations
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
 from planner.core.result import Answer, LazySeries, Result
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.figures import metrics
 from planner.kinds.gateway.findings import findings
 from planner.kinds.gateway.plan import Plan, plan
 from planner.kinds.gateway.policies import Outcome
 from planner.kinds.gateway.series import all_series
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.words import counted, percent
 
 FACTS = (
     "cost_usd_per_h",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import percent
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import percent
 
 LONG_S = 3600.0
 WORSE = 0.9

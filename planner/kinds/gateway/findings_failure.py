@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas import detection
 from planner.kinds.gateway.failure import attraction
 from planner.kinds.gateway.findings_recovery import recovery_findings
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import counted, failing, percent
+from planner.kinds.gateway.words import failing
 
 DAY_S = 86_400.0
 BUSY_IS_DEAD = 0.01

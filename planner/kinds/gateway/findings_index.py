@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.waits import SPREADING
-from planner.kinds.gateway.words import a_second, counted, percent
+from planner.kinds.gateway.words import a_second
 
 MUCH_LOST = 0.01
 

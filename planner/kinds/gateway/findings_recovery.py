@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.words import counted, percent, those_left
+from planner.kinds.gateway.words import those_left
 
 LOOSE_CAP = 0.5
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas import proxying
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.replicas import EXTERNAL, PROXY, Resource, of
-from planner.kinds.gateway.words import a_second, counted, percent, those_left
+from planner.kinds.gateway.words import a_second, those_left
 
 STORM_WORTH_A_WARNING = 0.2
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import NBSP, show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas import affinity, hashing, stale_views
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.policies import Outcome
 from planner.kinds.gateway.waits import SPREADING, UNCAPPED
-from planner.kinds.gateway.words import counted, percent
 
 LITTLE = affinity.TIE
 TIED = {

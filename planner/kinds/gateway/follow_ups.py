@@ -8,12 +8,13 @@ from typing import Any
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import counted, percent
 from planner.kinds.gateway.policies import IN_WORDS, LABELS
 from planner.kinds.gateway.simulation_options import DEFAULT_DURATION_S, MAX_REQUESTS
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
 from planner.kinds.gateway.waits import UNCAPPED
-from planner.kinds.gateway.words import counted, failing, percent
+from planner.kinds.gateway.words import failing
 
 LOST_AT_S, CANARY_AT_S = 100.0, 75.0
 """Of a run of two and a half minutes: when caches are warm, and early enough to see what follows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.kinds.gateway.bill import bill_of
 from planner.kinds.gateway.load import load_of
 from planner.kinds.gateway.plan import Plan
@@ -12,7 +13,6 @@ from planner.kinds.gateway.replicas import MOST_REPLICAS, sizing
 from planner.kinds.gateway.series_change import canary_by_weight, goodput_by_load
 from planner.kinds.gateway.series_failure import after_loss, lost_over_time
 from planner.kinds.gateway.series_routing import policies, skew, stale_views, view_age
-from planner.kinds.gateway.table import table
 
 GROWTH_POINTS = 40
 BILL_LABELS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import Values, table
 from planner.formulas import canary
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.table import Values, table
 
 WEIGHTS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.4, 0.5)
 LOAD_POINTS = 41

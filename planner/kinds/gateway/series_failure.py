@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas import flush
 from planner.kinds.gateway.plan import Plan
-from planner.kinds.gateway.table import table
 from planner.kinds.gateway.waits import SPREADING
 
 POINTS = 61

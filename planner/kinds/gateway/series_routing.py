@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core.result import Series
+from planner.core.table import Values, table
 from planner.formulas import stale_views as herd
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.skew import loads
-from planner.kinds.gateway.table import Values, table
 from planner.kinds.gateway.waits import UNCAPPED
 
 COLUMNS = 40

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
-from planner.core.run_options import check_seed
+from planner.core.run_options import check_seed, warm_up_s
 from planner.core.simulated import PartHooks
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
 from planner.kinds.gateway import simulated, simulated_series
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BUDGET_S = 3600.0
 WARM_UP_SHARE = 0.5
+"""Cut from the measurements: caches start empty, and half of a run is what one should spare for that."""
 FILLING = 0.5
 """Share of the warm-up in which prefill is eased; in the rest queues come to rest."""
 SAMPLES, SIDE_SAMPLES = simulated_series.MOMENTS, 60
@@ -74,7 +75,7 @@ def _simulate(made: simulated.Run, *, policy: str, hooks: Hooks, in_full: bool) 
     chosen = made.options
     source = source_for(made.plan, request=made.request, chosen=chosen)
     horizon_s = source.horizon_s
-    warmup_s = warm_up_s(chosen, horizon_s=horizon_s)
+    warmup_s = warm_up_s(chosen.warmup_s, horizon_s=horizon_s, usual=WARM_UP_SHARE)
     try:
         return simulate(
             config_for(
@@ -104,15 +105,6 @@ def _samples(made: simulated.Run, *, horizon_s: float) -> int:
     room = max(MOST_CELLS // (SAMPLES * made.plan.spec.instances), 1)
     wanted = math.ceil(horizon_s / (SAMPLES * DRILL_STEP_S))
     return SAMPLES * max(1, min(wanted, room, 10))
-
-
-def warm_up_s(chosen: Options, *, horizon_s: float) -> float:
-    """What is cut from the measurements: caches start empty, and half of a run is what one should spare for that."""
-    if chosen.warmup_s is None:
-        return WARM_UP_SHARE * horizon_s
-    if chosen.warmup_s >= horizon_s:
-        raise ValueError(f"options.warmup_s: {chosen.warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
-    return chosen.warmup_s
 
 
 def eased_until_s(chosen: Options, *, warmup_s: float, horizon_s: float) -> float:

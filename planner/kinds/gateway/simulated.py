@@ -12,10 +12,10 @@ from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
+from planner.core.wording import percent
 from planner.kinds.gateway.plan import Plan
 from planner.kinds.gateway.simulated_metrics import DEFINITIONS, QUANTILES
 from planner.kinds.gateway.simulation_options import Options
-from planner.kinds.gateway.words import percent
 
 if TYPE_CHECKING:
     from sims.systems.gateway import Outcome

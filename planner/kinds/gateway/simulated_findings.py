@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.core.quantities import NBSP, show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas.affinity import TIE
 from planner.formulas.hashing import CAP
 from planner.kinds.gateway.policies import IN_WORDS, LABELS
@@ -16,7 +17,6 @@ from planner.kinds.gateway.simulated import instance_s
 from planner.kinds.gateway.simulated_metrics import DEFINITIONS
 from planner.kinds.gateway.simulated_series import MUCH_TURNED_AWAY, keeps_up, turned_away
 from planner.kinds.gateway.waits import UNCAPPED
-from planner.kinds.gateway.words import counted, percent
 
 if TYPE_CHECKING:
     from planner.kinds.gateway.simulated import Run

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core.result import Series
+from planner.core.table import Values, table
 from planner.kinds.gateway.policies import LABELS
 from planner.kinds.gateway.series_routing import places
-from planner.kinds.gateway.table import Values, table
 
 if TYPE_CHECKING:
     from planner.kinds.gateway.simulated import Run

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.core import timeline
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import filled, numbers
 from planner.kinds.gateway.spec import GatewaySpec
-from planner.kinds.gateway.table import numbers
 
 SIMULATED, ESTIMATE = 0, 1
 
@@ -38,7 +39,7 @@ def charts(spec: GatewaySpec, estimate: Result, simulated: Result) -> Sequence[C
         _busy(simulated),
         _drill(simulated),
         *(
-            _timeline(simulated, name=name, title=title, columns=columns, unit=unit)
+            timeline.line(simulated, name=name, title=title, columns=columns, unit=unit, quiet=name in QUIET)
             for name, title, columns, unit in LINES
         ),
     ]
@@ -57,11 +58,6 @@ QUIET = {"refused", "out", "queued"}
 """Time lines that are worth a picture only when something happens."""
 
 
-def _series(result: Result, name: str) -> Series | None:
-    series = result.series.get(name)
-    return series if series is not None and len(series.columns[0].values) else None
-
-
 def _policies(
     estimate: Result,
     simulated: Result,
@@ -73,7 +69,7 @@ def _policies(
     limit: Limit | None = None,
 ) -> Chart | None:
     """A figure of each policy on the same requests, simulated and estimated."""
-    series, beside = _series(simulated, "simulated_policies"), _series(estimate, "policies")
+    series, beside = filled(simulated, "simulated_policies"), filled(estimate, "policies")
     if series is None or beside is None or len(series.columns[0].values) < 2:
         return None
     labels, values = [str(name) for name in series.column("policy").values], numbers(series, column)
@@ -99,7 +95,7 @@ def _policies(
 
 
 def _cdf(spec: GatewaySpec, estimate: Result, simulated: Result) -> Chart | None:
-    series = _series(simulated, "ttft_cdf")
+    series = filled(simulated, "ttft_cdf")
     if series is None:
         return None
     traces = [Trace("simulated", series.column("value_s").values, numbers(series, "share"), order=SIMULATED)]
@@ -122,7 +118,7 @@ def _cdf(spec: GatewaySpec, estimate: Result, simulated: Result) -> Chart | None
 
 
 def _skew(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_skew")
+    series = filled(simulated, "simulated_skew")
     if series is None:
         return None
     rows = [column for column in series.columns if column.name != "rank"]
@@ -144,7 +140,7 @@ def _skew(simulated: Result) -> Chart | None:
 
 
 def _busy(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_busy")
+    series = filled(simulated, "simulated_busy")
     if series is None:
         return None
     times = numbers(series, "time_s")
@@ -165,7 +161,7 @@ def _busy(simulated: Result) -> Chart | None:
 
 
 def _drill(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_drill")
+    series = filled(simulated, "simulated_drill")
     if series is None:
         return None
     columns = [column for column in series.columns if column.name not in ("time_s", "broken")]
@@ -184,30 +180,4 @@ def _drill(simulated: Result) -> Chart | None:
             for order, column in enumerate(columns)
         ),
         summary="; ".join(ends) + ".",
-    )
-
-
-def _timeline(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:
-    series = _series(simulated, "timeline")
-    if series is None:
-        return None
-    if name in QUIET and not any(value for column in columns for value in numbers(series, column)):
-        return None
-    time_s = numbers(series, "time_s")
-    traces = tuple(
-        Trace(series.column(column).label, time_s, numbers(series, column), order=order)
-        for order, column in enumerate(columns)
-    )
-    warmup_s = float(simulated.provenance.get("warmup_s") or 0.0)
-    named = ", ".join(trace.name for trace in traces)
-    return Chart(
-        name=f"simulated_timeline_{name}",
-        title=title,
-        subtitle=f"{named[:1].upper()}{named[1:]} over simulated time",
-        form="line",
-        x=Axis("simulated time", "s"),
-        y=Axis(named if len(traces) == 1 else unit, unit),
-        traces=traces,
-        limits=(Limit(warmup_s, "warm-up ends", axis="x"),) if warmup_s > 0 else (),
-        summary=f"{named} over {show(time_s[-1], 's')} of simulated time.",
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.words import counted, percent
+from planner.kinds.kv_pool.words import percent
 
 _TIERS = (("dram", "DRAM"), ("ssd", "SSD"))
 

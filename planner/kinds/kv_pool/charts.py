@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import counted
 from planner.kinds.kv_pool.money_charts import bill, mix, price
 from planner.kinds.kv_pool.spec import KvPoolSpec
-from planner.kinds.kv_pool.words import counted, percent, rounded, times
+from planner.kinds.kv_pool.words import percent, rounded, times
 
 SAME_HITS = 0.01
 CUT = 4.0
@@ -31,11 +33,6 @@ def charts(spec: KvPoolSpec, result: Result) -> Sequence[Chart]:
         mix(result),
     ]
     return [chart for chart in made if chart is not None]
-
-
-def numbers(series: Series, name: str) -> list[float | None]:
-    """The numbers of a column."""
-    return [value if isinstance(value, int | float) else None for value in series.column(name).values]
 
 
 def _ladder(result: Result) -> Chart | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
 from planner.core.result import Answer, LazySeries, Result
+from planner.core.wording import counted
 from planner.kinds.kv_pool.figures import metrics
 from planner.kinds.kv_pool.findings import findings
 from planner.kinds.kv_pool.plan import Plan, plan
 from planner.kinds.kv_pool.series import all_series
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import SSD
-from planner.kinds.kv_pool.words import counted, percent
+from planner.kinds.kv_pool.words import percent
 
 FACTS = (
     "hit_share",

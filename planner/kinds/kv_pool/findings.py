@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric, order_findings
+from planner.core.wording import counted
 from planner.kinds.kv_pool import ignored, input_findings, pool_findings, write_findings
 from planner.kinds.kv_pool.bound import fleet_for
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, HBM, SSD
-from planner.kinds.kv_pool.words import counted, lasting, percent, times
+from planner.kinds.kv_pool.words import lasting, percent, times
 
 NEAR_SATURATION = 0.8
 HARDLY_S = 1e-4

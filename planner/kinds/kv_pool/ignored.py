@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.core import ignored
 from planner.core.result import Finding
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.tiers import DRAM, SSD
@@ -26,20 +27,7 @@ _OF_SESSIONS = (
 
 def findings(plan: Plan) -> Iterator[Finding]:
     """One finding for each field that is not at its default."""
-    fields = type(plan.spec).model_fields
-    told: set[str] = set()
-    for name, reason in _ignored(plan):
-        default = fields[name].default
-        if getattr(plan.given, name) != default and name not in told:
-            told.add(name)
-            label = fields[name].title or name
-            yield Finding(
-                code="field_ignored",
-                severity="info",
-                message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
-                suggestion=f"Leave {label} at its default.",
-                change={name: default},
-            )
+    return ignored.told(plan.given, _ignored(plan))
 
 
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted
 from planner.kinds.kv_pool.plan import Plan
 from planner.kinds.kv_pool.reuse import turn_classes
 from planner.kinds.kv_pool.turns import is_cut
-from planner.kinds.kv_pool.words import counted, percent
+from planner.kinds.kv_pool.words import percent
 
 SAME_KV = 0.03
 LOST = 0.05

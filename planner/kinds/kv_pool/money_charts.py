@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import numbers
 from planner.kinds.kv_pool.spec import KvPoolSpec
 
 OUTPUT_PRICE = "USD/M output tokens"
 _USED = ("new tokens", "computed again", "DRAM", "SSD")
 
 
-def _numbers(series: Series, name: str) -> list[float | None]:
-    return [value if isinstance(value, int | float) else None for value in series.column(name).values]
-
-
 def price(spec: KvPoolSpec, result: Result) -> Chart:
     """What prefill and pool add to the price of an output token, against the rate."""
     series = result.series["by_rate"]
-    rates, prices = _numbers(series, "turns_per_s"), _numbers(series, "cost_usd_per_m_output_tokens")
+    rates, prices = numbers(series, "turns_per_s"), numbers(series, "cost_usd_per_m_output_tokens")
     now = result.value("cost_usd_per_m_output_tokens")
     return Chart(
         name="cost_per_m_output_tokens",
@@ -39,7 +36,7 @@ def bill(result: Result) -> Chart | None:
     series, total = result.series["bill"], result.value("cost_usd_per_h") or 0.0
     rows = [
         (str(part), amount)
-        for part, amount in zip(series.column("part").values, _numbers(series, "usd_per_h"), strict=True)
+        for part, amount in zip(series.column("part").values, numbers(series, "usd_per_h"), strict=True)
         if amount
     ]
     if total <= 0 or not rows:
@@ -63,13 +60,13 @@ def bill(result: Result) -> Chart | None:
 def mix(result: Result) -> Chart | None:
     """Bill of prefill and tiers against what is spent on tiers."""
     series = result.series["tier_mix"]
-    spends, bills = _numbers(series, "spend_usd_per_month"), _numbers(series, "bill_usd_per_h")
+    spends, bills = numbers(series, "spend_usd_per_month"), numbers(series, "bill_usd_per_h")
     if len({spend for spend in spends if spend is not None}) < 2:
         return None
     best = min(range(len(bills)), key=lambda row: bills[row] or 0.0)
     if not spends[best]:
         return None  # the verdict says that tiers are not worth their money; a flat line would say no more
-    dram, ssd = _numbers(series, "dram_bytes")[best], _numbers(series, "ssd_bytes")[best]
+    dram, ssd = numbers(series, "dram_bytes")[best], numbers(series, "ssd_bytes")[best]
     spend, least = spends[best] or 0.0, bills[best] or 0.0
     lines = {"bill_usd_per_h": "best mix", "dram_only_usd_per_h": "DRAM only", "ssd_only_usd_per_h": "SSD only"}
     return Chart(
@@ -81,7 +78,7 @@ def mix(result: Result) -> Chart | None:
         x=Axis("may be spent on tiers", unit="USD/month"),
         y=Axis("prefill and tiers", unit="USD/h"),
         traces=tuple(
-            Trace(label, x=spends, y=_numbers(series, name), order=order)
+            Trace(label, x=spends, y=numbers(series, name), order=order)
             for order, (name, label) in enumerate(lines.items())
         ),
         marks=(Mark(spend, least, f"least {show(least, 'USD/h')}"),),

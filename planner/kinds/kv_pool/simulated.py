@@ -10,11 +10,12 @@ from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.text import gettext_noop as _
+from planner.core.wording import counted
 from planner.kinds.kv_pool.metrics import BY_NAME
 from planner.kinds.kv_pool.metrics_serving import SERVING
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run
-from planner.kinds.kv_pool.words import counted, rounded
+from planner.kinds.kv_pool.words import rounded
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval

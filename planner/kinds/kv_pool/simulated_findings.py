@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
+from planner.core.wording import counted
 from planner.kinds.kv_pool.change import safe_weight_step, step_apart_s
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.run_plan import Run
 from planner.kinds.kv_pool.simulated import DEFINITIONS
 from planner.kinds.kv_pool.simulation_charts import ALIKE
-from planner.kinds.kv_pool.words import counted, lasting, percent, steps
+from planner.kinds.kv_pool.words import lasting, percent, steps
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import filled, numbers
 from planner.kinds.kv_pool.policies_compared import LABELS
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.words import percent
@@ -38,15 +39,6 @@ def charts(spec: KvPoolSpec, estimate: Result, simulated: Result) -> Sequence[Ch
     return [chart for chart in made if chart is not None]
 
 
-def _series(result: Result, name: str) -> Series | None:
-    series = result.series.get(name)
-    return series if series is not None and len(series.columns[0].values) else None
-
-
-def _numbers(series: Series, name: str) -> list[float | None]:
-    return [value if isinstance(value, int | float) else None for value in series.column(name).values]
-
-
 def _hits(estimate: Result, simulated: Result) -> Chart | None:
     """Hits by tier, both ways."""
     if simulated.value("hit_share") is None:
@@ -71,12 +63,12 @@ def _hits(estimate: Result, simulated: Result) -> Chart | None:
 
 
 def _cdf(spec: KvPoolSpec, estimate: Result, simulated: Result) -> Chart | None:
-    series, without = _series(simulated, "ttft_cdf"), _series(simulated, "ttft_without_cdf")
+    series, without = filled(simulated, "ttft_cdf"), filled(simulated, "ttft_without_cdf")
     if series is None:
         return None
-    traces = [Trace("with the pool", _numbers(series, "value_s"), _numbers(series, "share"), order=SIMULATED)]
+    traces = [Trace("with the pool", numbers(series, "value_s"), numbers(series, "share"), order=SIMULATED)]
     if without is not None and simulated.value("ttft_p99_same_units_s") is not None:
-        traces.append(Trace("HBM only", _numbers(without, "value_s"), _numbers(without, "share"), order=2))
+        traces.append(Trace("HBM only", numbers(without, "value_s"), numbers(without, "share"), order=2))
     known = [(estimate.value(f"ttft_{rank}_s"), share) for rank, share in RANKS.items()]
     points = [(value, share) for value, share in known if value is not None]
     if points:
@@ -100,13 +92,13 @@ def _cdf(spec: KvPoolSpec, estimate: Result, simulated: Result) -> Chart | None:
 
 
 def _policies(simulated: Result) -> Chart | None:
-    series = _series(simulated, "policies")
+    series = filled(simulated, "policies")
     if series is None or len(series.columns[0].values) < 2:
         return None
     names = list(series.column("policy").values)
     sums = [
         sum(float(value or 0.0) for value in row)
-        for row in zip(*(_numbers(series, f"{tier}_hit_share") for tier, _ in _TIERS), strict=True)
+        for row in zip(*(numbers(series, f"{tier}_hit_share") for tier, _ in _TIERS), strict=True)
     ]
     told = "; ".join(f"{name} {percent(total)}" for name, total in zip(names, sums, strict=True))
     return Chart(
@@ -117,22 +109,22 @@ def _policies(simulated: Result) -> Chart | None:
         x=Axis("hits", unit="ratio", shown="%"),
         y=Axis("eviction"),
         traces=tuple(
-            Trace(label, x=names, y=_numbers(series, f"{tier}_hit_share"), order=order)
+            Trace(label, x=names, y=numbers(series, f"{tier}_hit_share"), order=order)
             for order, (tier, label) in enumerate(_TIERS)
-            if any(_numbers(series, f"{tier}_hit_share"))
+            if any(numbers(series, f"{tier}_hit_share"))
         ),
         summary=f"{told}.",
     )
 
 
 def _line(simulated: Result, name: str, title: str, columns: tuple[str, ...]) -> Chart | None:
-    series = _series(simulated, "timeline")
+    series = filled(simulated, "timeline")
     if series is None:
         return None
-    times_s, traces = _numbers(series, "time_s"), []
+    times_s, traces = numbers(series, "time_s"), []
     unit = series.column(columns[0]).unit
     for order, column in enumerate(series.column(wanted) for wanted in columns):
-        values = _numbers(series, column.name)
+        values = numbers(series, column.name)
         if any(value for value in values):
             traces.append(Trace(column.label, times_s, values, order=order))
     if not traces:
@@ -153,12 +145,12 @@ def _line(simulated: Result, name: str, title: str, columns: tuple[str, ...]) ->
 
 
 def _by_policy(simulated: Result) -> Chart | None:
-    series = _series(simulated, "hits_by_policy")
+    series = filled(simulated, "hits_by_policy")
     found = [simulated.value(f"{name}_hit_share") for name in LABELS]
     known = [share for share in found if share is not None]
     if series is None or len(known) < 2 or max(known) - min(known) <= ALIKE:
         return None
-    times_s = _numbers(series, "time_s")
+    times_s = numbers(series, "time_s")
     return Chart(
         name="simulated_hits_by_policy",
         title="How do the evictions compare over time?",
@@ -167,7 +159,7 @@ def _by_policy(simulated: Result) -> Chart | None:
         x=Axis("simulated time", "s"),
         y=Axis("hits", unit="ratio", shown="%"),
         traces=tuple(
-            Trace(label, times_s, _numbers(series, f"{name}_hit_share"), order=order)
+            Trace(label, times_s, numbers(series, f"{name}_hit_share"), order=order)
             for order, (name, label) in enumerate(LABELS.items())
             if any(column.name == f"{name}_hit_share" for column in series.columns)
         ),
@@ -176,10 +168,10 @@ def _by_policy(simulated: Result) -> Chart | None:
 
 
 def _moved(simulated: Result) -> Chart | None:
-    series = _series(simulated, "bytes_moved")
+    series = filled(simulated, "bytes_moved")
     if series is None:
         return None
-    names, sizes = list(series.column("what").values), _numbers(series, "bytes")
+    names, sizes = list(series.column("what").values), numbers(series, "bytes")
     return Chart(
         name="simulated_bytes",
         title="What was moved?",
@@ -193,11 +185,11 @@ def _moved(simulated: Result) -> Chart | None:
 
 
 def _curve(simulated: Result) -> Chart | None:
-    series = _series(simulated, "trace_curve")
+    series = filled(simulated, "trace_curve")
     if series is None:
         return None
-    sizes = _numbers(series, "capacity_bytes")
-    most = _numbers(series, "exact")[-1] or 0.0
+    sizes = numbers(series, "capacity_bytes")
+    most = numbers(series, "exact")[-1] or 0.0
     return Chart(
         name="simulated_trace_curve",
         title="How much of the trace is hit with more room?",
@@ -206,8 +198,8 @@ def _curve(simulated: Result) -> Chart | None:
         x=Axis("capacity", unit="bytes", shown="TB", log=True, start_at_zero=False),
         y=Axis("hits of all blocks", unit="ratio", shown="%"),
         traces=(
-            Trace("exact replay", sizes, _numbers(series, "exact"), order=SIMULATED),
-            Trace("law of reuse times", sizes, _numbers(series, "law"), order=ESTIMATE),
+            Trace("exact replay", sizes, numbers(series, "exact"), order=SIMULATED),
+            Trace("law of reuse times", sizes, numbers(series, "law"), order=ESTIMATE),
         ),
         summary=f"Hits of the trace against capacity, up to {percent(most)} of all blocks.",
         compare=True,

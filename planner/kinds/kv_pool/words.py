@@ -23,11 +23,6 @@ def percent(share: float) -> str:
     return f"{100 * share:,.0f}{NBSP}%" if share >= 0.01 or share <= 0 else f"{100 * share:.1g}{NBSP}%"
 
 
-def counted(count: float, noun: str) -> str:
-    """So many of a noun: "1 node", "68 nodes"."""
-    return f"{count:,.0f} {noun}{'' if round(count) == 1 else 's'}"
-
-
 def times(factor: float) -> str:
     """A factor as people say it: "4.7 ×", "89 ×"."""
     return f"{factor:,.0f}{NBSP}×" if factor >= 10 else f"{factor:.2g}{NBSP}×"

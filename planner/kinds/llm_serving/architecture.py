@@ -5,8 +5,8 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted
 from planner.kinds.llm_serving.spec import LlmServingSpec
-from planner.kinds.llm_serving.words import counted
 
 
 def architecture(spec: LlmServingSpec, result: Result) -> Diagram:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.llm_serving.spec import LlmServingSpec
-from planner.kinds.llm_serving.words import percent
 
 OUTPUT_PRICE = "USD/M output tokens"
 CUT = 2.0
@@ -32,13 +33,9 @@ def charts(spec: LlmServingSpec, result: Result) -> Sequence[Chart]:
     return [chart for chart in made if chart is not None]
 
 
-def _numbers(series: Series, name: str) -> list[float | None]:
-    return [value if isinstance(value, int | float) else None for value in series.column(name).values]
-
-
 def _capacity_left(spec: LlmServingSpec, result: Result) -> Chart | None:
     series = result.series["capacity_left"]
-    cases, shares = list(series.column("case").values), _numbers(series, "share")
+    cases, shares = list(series.column("case").values), numbers(series, "share")
     if not cases:
         return None
     lost = [f"{case}: {percent(share)}" for case, share in zip(cases, shares, strict=True) if share is not None]
@@ -60,7 +57,7 @@ def _capacity_left(spec: LlmServingSpec, result: Result) -> Chart | None:
 
 def _bill(result: Result) -> Chart | None:
     series = result.series["bill"]
-    rows = zip(series.column("part").values, _numbers(series, "usd_per_h"), strict=True)
+    rows = zip(series.column("part").values, numbers(series, "usd_per_h"), strict=True)
     bill = result.value("cost_usd_per_h") or 0.0
     if bill <= 0:
         return None
@@ -82,7 +79,7 @@ def _bill(result: Result) -> Chart | None:
 
 def _growth(spec: LlmServingSpec, result: Result) -> Chart:
     series = result.series["cost_by_rate"]
-    rates, prices = _numbers(series, "rate_rps"), _numbers(series, "cost_usd_per_m_output_tokens")
+    rates, prices = numbers(series, "rate_rps"), numbers(series, "cost_usd_per_m_output_tokens")
     now, good_to = result.value("cost_usd_per_m_output_tokens"), result.value("max_rps_within_headroom")
     bound = result.value("cost_usd_per_m_output_tokens_unrounded")
     reach = f" This fleet is good to {show(good_to, 'req/s')}." if good_to else ""
@@ -127,11 +124,11 @@ def _latency(
 ) -> Chart | None:
     """P99 of the fleet as it stands against the request rate, with its range; None where none is in the picture."""
     series, metric, label = result.series["latency_by_rate"], f"{name}_p99_s", f"{name.upper()} P99"
-    rates, values = _numbers(series, "rate_rps"), _shown(_numbers(series, metric), limit)
+    rates, values = numbers(series, "rate_rps"), _shown(numbers(series, metric), limit)
     if not any(value is not None for value in values):
         return None
     low, high = _edges(
-        values, low=_numbers(series, f"{metric}_low"), high=_numbers(series, f"{metric}_high"), limit=limit
+        values, low=numbers(series, f"{metric}_low"), high=numbers(series, f"{metric}_high"), limit=limit
     )
     now = result.value(metric)
     return Chart(
@@ -190,7 +187,7 @@ def _slo(spec: LlmServingSpec, result: Result) -> Chart:
 
 def _memory(spec: LlmServingSpec, result: Result) -> Chart:
     series = result.series["decode_memory"]
-    terms, sizes = series.column("term").values, _numbers(series, "bytes")
+    terms, sizes = series.column("term").values, numbers(series, "bytes")
     total = sum(size for size in sizes if size is not None)
     spare = {"KV to spare", "outside the budget"}
     return Chart(
@@ -210,7 +207,7 @@ def _memory(spec: LlmServingSpec, result: Result) -> Chart:
 
 def _first_token(result: Result) -> Chart | None:
     series = result.series["ttft_parts"]
-    parts, seconds = list(series.column("part").values), _numbers(series, "seconds")
+    parts, seconds = list(series.column("part").values), numbers(series, "seconds")
     if not parts:
         return None
     mean = result.value("ttft_mean_s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.core.catalog import Catalog
 from planner.core.result import Answer, Evidence, LazySeries, Result
+from planner.core.wording import counted, percent
 from planner.kinds.llm_serving import nearest
 from planner.kinds.llm_serving.figures import metrics, ttft_parts
 from planner.kinds.llm_serving.findings import findings
@@ -11,7 +12,6 @@ from planner.kinds.llm_serving.fleet import Role
 from planner.kinds.llm_serving.plan import Plan, plan
 from planner.kinds.llm_serving.series import all_series
 from planner.kinds.llm_serving.spec import LlmServingSpec
-from planner.kinds.llm_serving.words import counted, percent
 
 FACTS = (
     "nodes",

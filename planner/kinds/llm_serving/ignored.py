@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.core import ignored
 from planner.core.result import Finding
 from planner.kinds.llm_serving.plan import Plan
 
@@ -15,18 +16,7 @@ _OF_DRAFTS = ("mtp_accepted_tokens", "mtp_step_cost")
 
 def findings(plan: Plan) -> Iterator[Finding]:
     """One finding for each field that is not at its default."""
-    fields = type(plan.spec).model_fields
-    for name, reason in _ignored(plan):
-        default = fields[name].default
-        if getattr(plan.spec, name) != default:
-            label = fields[name].title or name
-            yield Finding(
-                code="field_ignored",
-                severity="info",
-                message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
-                suggestion=f"Leave {label} at its default.",
-                change={name: default},
-            )
+    return ignored.told(plan.spec, _ignored(plan))
 
 
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:

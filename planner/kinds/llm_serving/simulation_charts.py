@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import filled
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 SIMULATED, ESTIMATE = 0, 1
@@ -39,13 +40,8 @@ def charts(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Sequenc
     return [chart for chart in made if chart is not None]
 
 
-def _series(result: Result, name: str) -> Series | None:
-    series = result.series.get(name)
-    return series if series is not None and len(series.columns[0].values) else None
-
-
 def _cdf(estimate: Result, simulated: Result, *, name: str, label: str, limit: float) -> Chart | None:
-    series = _series(simulated, f"{name}_cdf")
+    series = filled(simulated, f"{name}_cdf")
     if series is None:
         return None
     shares = [float(share) for share in series.column("share").values if share is not None]
@@ -103,7 +99,7 @@ def _objectives(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Ch
 
 
 def _timeline(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:
-    series = _series(simulated, "timeline")
+    series = filled(simulated, "timeline")
     if series is None:
         return None
     time_s = series.column("time_s").values

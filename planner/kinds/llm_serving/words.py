@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from planner.core.quantities import show
+from planner.core.wording import counted
 from planner.formulas import cost
 from planner.kinds.llm_serving.plan import Plan
-
-
-def percent(share: float) -> str:
-    """Whole percents, as people say them; more digits only below one."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
-
-
-def counted(count: float, noun: str) -> str:
-    """So many of a noun: "1 node", "68 nodes"."""
-    return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"
 
 
 def needed(gpus: float) -> str:
