@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from planner.formulas.caching import characteristic_time_s, hit_share
-from planner.formulas.popularity import IndependentItems, Popularity
+from planner.formulas.popularity import Popularity
+
+_TIMES = np.concatenate(([0.0], 10.0 ** np.arange(-2.0, 15.1, 0.2)))
+"""Characteristic times to begin a search from, in requests."""
+_ROUNDS, _CLOSE = 60, 1e-13
 
 
 class Distinct(NamedTuple):
@@ -98,6 +102,24 @@ def distinct_in_load(popularity: Popularity, *, running: float) -> Distinct:
     return Distinct(float(popularity.items @ (1.0 - idle)), math.sqrt(max(variance, 0.0)))
 
 
+def mean_distinct(popularity: Popularity, *, running: float) -> float:
+    """The mean of `distinct_in_load` alone.
+
+    Notes
+    -----
+    sum_i 1 - exp(-p_i L).
+
+    References
+    ----------
+    As `distinct_in_load`.
+
+    >>> from planner.formulas.popularity import zipf
+    >>> print(round(mean_distinct(zipf(1000, exponent=0.0), running=64), 3))
+    61.995
+    """
+    return -float(popularity.items @ np.expm1(popularity.shares * -max(running, 0.0)))
+
+
 def lru_hits(popularity: Popularity, *, slots: float) -> float:
     """Share of the requests that find their item among the most recently used.
 
@@ -125,10 +147,54 @@ def lru_hits(popularity: Popularity, *, slots: float) -> float:
     >>> print(round(lru_hits(zipf(1000, exponent=0.9), slots=102), 5))
     0.47914
     """
-    if slots >= float(popularity.items.sum()) - 1e-9:
-        return 1.0
-    loads = [IndependentItems(popularity)]
-    return float(hit_share(loads, time_s=characteristic_time_s(loads, capacity_tokens=float(slots))))
+    return float(lru_hits_by_slots(popularity, slots=[slots])[0])
+
+
+def lru_hits_by_slots(popularity: Popularity, *, slots: ArrayLike) -> NDArray[np.float64]:
+    """`lru_hits` for many numbers of slots.
+
+    Notes
+    -----
+    Newton's method as in `planner.formulas.caching.characteristic_time_s`, from a table of each popularity.
+
+    References
+    ----------
+    As `lru_hits`.
+
+    >>> from planner.formulas.popularity import zipf
+    >>> print(lru_hits_by_slots(zipf(1000, exponent=0.9), slots=[32, 102, 1000]).round(4).tolist())
+    [0.2871, 0.4791, 1.0]
+    """
+    wanted = np.maximum(np.asarray(slots, dtype=np.float64), 0.0)
+    rates = popularity.items * popularity.shares
+    below = wanted < float(popularity.items.sum()) - 1e-9
+    hits = np.ones_like(wanted)
+    if below.any():
+        there = -np.expm1(-np.multiply.outer(_times(popularity, wanted[below]), popularity.shares))
+        hits[below] = there @ rates / float(rates.sum())
+    return hits
+
+
+def _times(popularity: Popularity, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Characteristic times in requests: occupancy is concave in them, so that Newton's method from below is safe."""
+    items, rates = popularity.items, popularity.items * popularity.shares
+    held = _occupancies(popularity)
+    times: NDArray[np.float64] = _TIMES[np.maximum(np.searchsorted(held, wanted, side="right") - 1, 0)]
+    for _ in range(_ROUNDS):
+        gone = np.expm1(-np.multiply.outer(times, popularity.shares))
+        missing, slope = wanted + gone @ items, (1.0 + gone) @ rates
+        step = np.where((missing > 0) & (slope > 0), missing / np.where(slope > 0, slope, 1.0), 0.0)
+        times = times + step
+        if np.all(step <= _CLOSE * times):
+            break
+    return times
+
+
+@lru_cache(maxsize=1024)
+def _occupancies(popularity: Popularity) -> NDArray[np.float64]:
+    """Items held after each of the times."""
+    held: NDArray[np.float64] = -np.expm1(-np.multiply.outer(_TIMES, popularity.shares)) @ popularity.items
+    return held
 
 
 def tier_shares(popularity: Popularity, *, slots: float, host: float) -> TierShares:
@@ -159,8 +225,8 @@ def tier_shares(popularity: Popularity, *, slots: float, host: float) -> TierSha
     >>> print(round(found.gpu, 4), round(found.host, 4), round(found.store, 4))
     0.4791 0.1849 0.336
     """
-    near = lru_hits(popularity, slots=slots)
-    held = max(lru_hits(popularity, slots=host), near)
+    near, held = lru_hits_by_slots(popularity, slots=[slots, host]).tolist()
+    held = max(held, near)
     return TierShares(near, held - near, 1.0 - held)
 
 

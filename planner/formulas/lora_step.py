@@ -104,9 +104,17 @@ def grouped_s(
     >>> print(round(ms, 3))
     1.192
     """
-    reading = np.asarray(distinct, dtype=np.float64) * slot_bytes / (memory_bytes_per_s * bandwidth_use)
-    computing = 2.0 * adapter_parameters * np.asarray(batch, dtype=np.float64) / (flops_per_s * compute_use)
-    answer: Numbers = plain(kernels * kernel_s + np.maximum(reading, computing))
+    reading = distinct * (slot_bytes / (memory_bytes_per_s * bandwidth_use))
+    computing = batch * (2.0 * adapter_parameters / (flops_per_s * compute_use))
+    answer: Numbers = kernels * kernel_s + _larger(reading, computing)
+    return answer
+
+
+def _larger(one: Numbers, other: Numbers) -> Numbers:
+    """Of single figures without the detour over arrays: a step is worked out many hundred times for a design."""
+    if isinstance(one, float) and isinstance(other, float):
+        return max(one, other)
+    answer: Numbers = plain(np.maximum(one, other))
     return answer
 
 
@@ -209,6 +217,5 @@ def step_factor(added_s: Numbers, *, base_s: Numbers, engine_factor: float = 1.0
     >>> print(step_factor(0.25e-3, base_s=1e-3))
     1.25
     """
-    ratio = np.asarray(added_s, dtype=np.float64) / np.asarray(base_s, dtype=np.float64)
-    answer: Numbers = plain(engine_factor * (1.0 + ratio))
+    answer: Numbers = engine_factor * (1.0 + added_s / base_s)
     return answer

@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import pdtr
 
 _MANY_STEPS = 1000.0
+_CLOSE = 1e-7
 
 
 def tpot_s(step_s: float, *, batch: float, prefill_s: float, output_tokens: float) -> float:
@@ -130,7 +131,7 @@ def batch_within(
 
 def _root(above: Callable[[float], float], *, high: float) -> float:
     """Where a figure that is positive at small numbers crosses zero."""
-    return float(brentq(above, 0.0, high, xtol=1e-9, rtol=1e-9))
+    return float(brentq(above, 0.0, high, xtol=_CLOSE, rtol=_CLOSE))
 
 
 class Boarding(NamedTuple):

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
+from scipy.special import gammaln, pdtr
 
 from planner.formulas.busy_periods import ResidenceLaw
 from planner.formulas.popularity import Popularity
@@ -21,6 +23,12 @@ _CLASSES = 32
 _NEVER = 1e6
 """Residence times of wait that mean for ever."""
 _TOLERANCE = 1e-6
+_GRID = 56
+_SHORT = 0.02
+"""Waits below it are as good as none: the grid of waits is even there, and in their logarithm above."""
+_REACH = 6.5
+"""Deviations of the wait above the longest balance that the grid reaches."""
+_HALVINGS = 20
 
 
 class AdapterLoads(NamedTuple):
@@ -131,3 +139,72 @@ def balanced_wait(loads: AdapterLoads, *, slots: int, law: ResidenceLaw) -> floa
         if high > _NEVER:
             return None
     return float(brentq(missing, 0.0, high, xtol=1e-9, rtol=_TOLERANCE))
+
+
+class CycleTable:
+    """`cycles` by wait, read between points of a grid that reaches beyond the longest balanced wait.
+
+    >>> from planner.formulas.busy_periods import EXPONENTIAL
+    >>> loads = AdapterLoads(np.array([4.0, 2.0]), np.array([0.5, 0.25]), np.array([1.0, 2.0]))
+    >>> table = cycle_table(loads, longest=3.0, law=EXPONENTIAL)
+    >>> there = cycles(loads, waits=np.array([1.7]), law=EXPONENTIAL).busy
+    >>> bool(abs(table(np.array([1.7])).busy - there)[0] < 1e-5)
+    True
+    """
+
+    def __init__(self, places: Array, found: Cycles) -> None:
+        self.longest = float(_SHORT * np.expm1(places[-1]))
+        self._read = CubicSpline(places, np.stack(found, axis=-1))
+
+    def __call__(self, waits: Array) -> Cycles:
+        """As `cycles`."""
+        return Cycles(*np.moveaxis(self._read(np.log1p(waits / _SHORT)), -1, 0))
+
+
+def cycle_table(loads: AdapterLoads, *, longest: float, law: ResidenceLaw) -> CycleTable:
+    """A table of cycles for waits about balances up to the longest, in units of S.
+
+    Notes
+    -----
+    Cubic splines in ln(1 + W / w0).
+
+    References
+    ----------
+    C. de Boor, "A Practical Guide to Splines", 1978, chapter IV (cubic interpolation).
+    """
+    ends = np.array([longest, longest * 1.01 + 0.01])
+    cycle = cycles(loads, waits=ends, law=law)
+    slope = float(cycle.busy[0] - cycle.busy[1]) / float(ends[1] - ends[0])
+    spread = float(np.sqrt(cycle.busy[0] / cycle.activations[0] / max(slope, 1e-12)))
+    places = np.linspace(0.0, np.log1p((longest + _REACH * spread) / _SHORT), _GRID)
+    return CycleTable(places, cycles(loads, waits=_SHORT * np.expm1(places), law=law))
+
+
+def balanced_waits(table: CycleTable, *, slots: NDArray[np.int64]) -> Array:
+    """`balanced_wait` for many numbers of slots, all of which have one, from a table.
+
+    Notes
+    -----
+    The same root by halving; Erlang's B as a Poisson probability over its distribution.
+
+    References
+    ----------
+    As `balanced_wait`; L. Kleinrock, "Queueing Systems, Volume 1: Theory", 1975, eq. (3.43) (Erlang's B).
+    """
+    low, high = np.zeros(len(slots)), np.full(len(slots), table.longest)
+    for _ in range(_HALVINGS):
+        middle = _SHORT * np.expm1((np.log1p(low / _SHORT) + np.log1p(high / _SHORT)) / 2)
+        cycle = table(middle)
+        waiting = _waiting(cycle.busy, slots)
+        short = middle * (slots - cycle.busy) < waiting * cycle.busy / cycle.activations
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    answer: Array = (low + high) / 2
+    return answer
+
+
+def _waiting(busy: Array, slots: NDArray[np.int64]) -> Array:
+    """Erlang's C; one where slots are not enough."""
+    blocked = np.exp(slots * np.log(busy) - busy - gammaln(slots + 1)) / np.maximum(pdtr(slots, busy), 1e-300)
+    use = np.minimum(busy / slots, 1.0)
+    answer: Array = np.minimum(blocked / np.maximum(1 - use * (1 - blocked), 1e-300), 1.0)
+    return answer

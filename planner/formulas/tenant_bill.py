@@ -15,6 +15,9 @@ from planner.formulas.cost import usd_per_million_tokens
 
 Array = NDArray[np.float64]
 
+NOTHING = 1e-9
+"""Share of a bill below which a line is a residue of arithmetic."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
@@ -103,7 +106,8 @@ def tenant_bill(usage: Usage, *, usd_per_h: float, fleet: FleetTime) -> TenantBi
     -----
     Spare GPUs first. Of the rest slots pay for the share of memory they take, each its own; what remains is for time:
     steps over weighted tokens, the part of adapter kernels over those that use an adapter, loads over bytes, and idle.
-    Every line is rounded down to a multiple of the bill's last place; idle takes what is left, so that sums are exact.
+    Every line is rounded down to a multiple of the bill's last place; idle takes what is left, so that sums are exact;
+    less than a billionth of the bill is not left but part of the largest line.
 
     References
     ----------
@@ -130,6 +134,10 @@ def tenant_bill(usage: Usage, *, usd_per_h: float, fleet: FleetTime) -> TenantBi
     )
     empty = _floored(slot_usd * max(fleet.slots - float(usage.slots.sum()), 0.0), grain)
     idle = needed - empty - float(sum(part.sum() for part in parts))
+    if 0 < idle <= NOTHING * usd_per_h and parts[0].any():
+        # Less than a residue of the rounding is no line: it goes where most does.
+        parts[0][np.argmax(parts[0])] += idle
+        idle = 0.0
     return TenantBill(*parts, empty_slots=empty, idle=idle, spare=spare)
 
 

@@ -16,7 +16,7 @@ from planner.formulas.busy_periods import Constant, Exponential, Lognormal, Resi
 from planner.formulas.copy_placement import zipf_shares
 from planner.formulas.distinct import without_hottest
 from planner.formulas.popularity import Popularity, zipf
-from planner.formulas.slot_cliff import drain_wait, safe_slots, slot_waits
+from planner.formulas.slot_cliff import drain_wait, safe_slots, slot_waits, waits_by_slots
 from tests.formulas import slots
 
 
@@ -213,3 +213,19 @@ def test_laws_of_residence() -> None:
 @pytest.mark.parametrize("module", [busy_periods, slot_cliff, slot_cycles])
 def test_examples_in_docstrings(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("law", [Exponential(), Constant(), Lognormal(0.9)])
+@pytest.mark.parametrize("exponent", [0.0, 0.9, 1.3])
+def test_many_numbers_of_slots_at_once_are_each_by_itself(law: ResidenceLaw, exponent: float) -> None:
+    popular, counts = zipf(1000, exponent=exponent), [56, 0, 8, 20, 32, 44, 90, 1000]
+    found = waits_by_slots(popular, running=48.0, slots=counts, residence_s=3.0, law=law)
+    for count, one in zip(counts, found, strict=True):
+        alone = slot_waits(popular, running=48.0, slots=count, residence_s=3.0, law=law)
+        if alone is None:
+            assert one is None
+            continue
+        assert one is not None
+        for name in ("mean_s", "waiting", "p50_s", "p90_s", "p99_s", "full"):
+            assert getattr(one, name) == pytest.approx(getattr(alone, name), rel=3e-4, abs=1e-6), (count, name)
+    assert waits_by_slots(popular, running=0.0, slots=[4])[0] is not None

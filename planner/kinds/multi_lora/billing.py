@@ -13,7 +13,7 @@ from planner.formulas.caching import characteristic_time_s
 from planner.formulas.cost import exact_parts, usd_per_million_tokens
 from planner.formulas.fair_share import weighted_tokens
 from planner.formulas.popularity import IndependentItems
-from planner.formulas.tenant_bill import FleetTime, TenantBill, Usage, tenant_bill
+from planner.formulas.tenant_bill import NOTHING, FleetTime, TenantBill, Usage, tenant_bill
 from planner.formulas.typical_replica import COPIES_PER_MEAN
 from planner.kinds.multi_lora.tenants import adapter_shares, owners, summed
 
@@ -43,7 +43,10 @@ class Bill:
             "loads": float(lines.loads.sum()),
             "spare": lines.spare,
         }
-        return exact_parts(self.usd_per_h, parts=found, remainder="idle")
+        parts = exact_parts(self.usd_per_h, parts=found, remainder="idle")
+        if 0 < parts["idle"] <= NOTHING * self.usd_per_h:
+            parts |= {"base": parts["base"] + parts["idle"], "idle": 0.0}
+        return parts
 
     @property
     def per_m_output(self) -> float | None:

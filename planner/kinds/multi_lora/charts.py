@@ -17,11 +17,11 @@ from planner.kinds.multi_lora.words import percent, some, times
 def charts(spec: MultiLoraSpec, result: Result) -> Sequence[Chart]:
     """All charts of a design; those without data are left out."""
     made = [
-        _read(spec, result),
         cliff(spec, result),
-        hits(result),
-        _distinct(spec, result),
         _step(result),
+        _read(spec, result),
+        _distinct(spec, result),
+        hits(result),
         _memory(result),
         trade(result),
         ttft(result),

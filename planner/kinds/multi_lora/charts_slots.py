@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
@@ -9,42 +11,48 @@ from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.table import numbers
 from planner.kinds.multi_lora.words import counted, percent, some
 
-LEAST_S = 1e-4
-"""Shorter waits are not worth a point on a logarithmic axis."""
+LEAST_OF_COPY, LEAST_S = 0.1, 1e-4
+"""Waits shorter than such a part of a copy, or than that, are not worth a point on a logarithmic axis."""
 
 
 def cliff(spec: MultiLoraSpec, result: Result) -> Chart | None:
     """Waits by slots, against the time of a copy."""
     series = result.series["slot_cliff"]
-    counts, means = numbers(series, "slots"), numbers(series, "slot_wait_s")
-    drawn = [value if value is not None and value >= LEAST_S else None for value in means]
+    counts, swaps = numbers(series, "slots"), numbers(series, "swap_s")
+    least = max(LEAST_OF_COPY * (swaps[0] or 0.0), LEAST_S)
+    drawn, tails = (_from(least, numbers(series, name)) for name in ("slot_wait_s", "slot_wait_p99_s"))
     if not any(drawn) or spec.requests_per_s <= 0:
         return None
-    tails = [value if value is not None and value >= LEAST_S else None for value in numbers(series, "slot_wait_p99_s")]
     slots, wait, safe = result.value("gpu_slots") or 0.0, result.value("slot_wait_s"), result.value("safe_slots")
-    waited = "hardly ever" if wait is None or wait < LEAST_S else f"{show(wait, 's')} on average"
-    marks = () if wait is None or wait < LEAST_S else (Mark(slots, wait, "this design"),)
-    limits = [Limit(slots, f"this design {counted(slots, 'slot')}", axis="x")]
-    if safe:
+    waits = wait is not None and wait >= least
+    waited = f"{show(wait, 's')} on average" if waits else "hardly ever"
+    marks = (Mark(slots, wait, f"this design {counted(slots, 'slot')}"),) if waits and wait is not None else ()
+    limits = [] if waits else [Limit(slots, f"this design {counted(slots, 'slot')}", axis="x")]
+    if safe and waits:
         limits.append(Limit(safe, f"enough from {some(safe)} on", axis="x"))
+    enough = "" if not safe or waits else f" {some(safe)} would be enough."
     return Chart(
         name="slot_cliff",
         title="How long does a request wait for a slot?",
-        subtitle=f"At this load, log scale. With {counted(slots, 'slot')} it waits {waited}; one adapter too many "
-        "waits for another to drain, not for a copy.",
+        subtitle=f"At this load, log scale. With {counted(slots, 'slot')} it waits {waited}.{enough} One adapter "
+        "too many waits for another to drain, not for a copy.",
         form="line",
         x=Axis("slots", "slots", log=True, start_at_zero=False),
         y=Axis("wait for a slot", "s", shown="s", log=True, start_at_zero=False),
         traces=(
             Trace("mean", x=counts, y=drawn),
             Trace("P99", x=counts, y=tails, order=1),
-            Trace("a copy", x=counts, y=numbers(series, "swap_s"), order=-1),
+            Trace("a copy", x=counts, y=swaps, order=-1),
         ),
         limits=tuple(limits),
         marks=marks,
         summary=f"Wait for a slot by the number of slots; with {counted(slots, 'slot')} {waited}.",
         compare=True,
     )
+
+
+def _from(least: float, waits: Sequence[float | None]) -> list[float | None]:
+    return [wait if wait is not None and wait >= least else None for wait in waits]
 
 
 def hits(result: Result) -> Chart:

@@ -77,8 +77,8 @@ def fleet_of(parts: Parts, *, rate_rps: float, routing: str = "") -> Fleet:
     return Fleet(rate_rps, needed, count, parts.replica(count, routing=routing))
 
 
-def replicas_needed(parts: Parts, *, rate_rps: float, routing: str = "") -> int | None:
-    """The fewest replicas that do a rate; None when no number does."""
+def replicas_needed(parts: Parts, *, rate_rps: float, routing: str = "", least: int = 0) -> int | None:
+    """The fewest replicas that do a rate, of which so many are known to be needed; None when no number does."""
     if rate_rps <= 0:
         return 0
     chosen = routing or parts.spec.routing
@@ -88,11 +88,12 @@ def replicas_needed(parts: Parts, *, rate_rps: float, routing: str = "") -> int 
     most = max(min(whole(rate_rps / alone) if alone > 0 else MOST_REPLICAS, MOST_REPLICAS), 1)
     if chosen == "random":
         return most
+    most = max(least, 1) if least else most
     while not _enough(parts, most, rate_rps=rate_rps, routing=routing):
         if most >= MOST_REPLICAS:
             return None
-        most = min(2 * most, MOST_REPLICAS)
-    return _fewest(parts, most, rate_rps=rate_rps, routing=routing)
+        least, most = most + 1, min(most + max(most // 4, 1) if least else 2 * most, MOST_REPLICAS)
+    return most if least == most else _fewest(parts, most, rate_rps=rate_rps, routing=routing)
 
 
 def _fewest(parts: Parts, enough: int, *, rate_rps: float, routing: str) -> int:

@@ -50,17 +50,19 @@ class BaseInputs(Spec):
 
     adapters: int = quantity(1000, label=_("Adapters"), group=ADAPTERS, unit="adapters", ge=1, le=1_000_000)
     rank: int = quantity(
-        16, label=_("Rank"), group=ADAPTERS, unit="rank", ge=1, le=512, help=_("Of the adapters: what a file holds.")
+        16, label=_("Rank"), group=ADAPTERS, ge=1, le=512, help=_("Of the adapters: what a file holds.")
     )
     max_rank: int | None = quantity(
         None,
         label=_("Largest rank configured"),
         group=ADAPTERS,
-        unit="rank",
         ge=1,
         le=512,
-        empty=_("the least that the engine allows for the rank"),
-        help=_("A slot is as large as this rank makes it, whatever lies in it. vLLM allows 1, 8, 16, 32, 64, 128, …"),
+        empty=_("least allowed"),
+        help=_(
+            "A slot is as large as this rank makes it, whatever lies in it. vLLM allows 1, 8, 16, 32, 64, 128, … and "
+            "takes the least that holds the adapters."
+        ),
     )
     targets: Targets = choice(
         "linear",
@@ -74,7 +76,7 @@ class BaseInputs(Spec):
         label=_("Matrices a slot has room for"),
         group=ADAPTERS,
         labels=TARGET_LABELS,
-        empty=_("the adapted ones"),
+        empty=_("the adapted"),
         help=_("The union over all adapters that the engine is to take."),
         advanced=True,
     )
@@ -97,7 +99,6 @@ class BaseInputs(Spec):
         0.9,
         label=_("Zipf exponent"),
         group=POPULARITY,
-        unit="exponent",
         ge=0,
         le=3,
         help=_("0: all alike; 1: the k-th is asked for 1/k as often as the first. 0.9 is an assumption: fit your log."),

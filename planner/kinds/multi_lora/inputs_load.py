@@ -71,7 +71,7 @@ class LoadInputs(BaseInputs):
         unit="replicas",
         ge=1,
         le=10_000,
-        empty=_("sized for the load"),
+        empty=_("by load"),
         help=_("With headroom and spare ones when left empty."),
     )
     headroom: float = quantity(
@@ -107,8 +107,8 @@ class LoadInputs(BaseInputs):
         unit="slots",
         ge=1,
         le=100_000,
-        empty=_("what the memory holds"),
-        help=_("Adapters in GPU memory at once, if stated: `max_loras` of vLLM."),
+        empty=_("all that fit"),
+        help=_("Adapters in GPU memory at once, if stated; vLLM calls them max_loras."),
     )
     pinned_adapters: int = quantity(
         0,
@@ -137,8 +137,8 @@ class LoadInputs(BaseInputs):
         unit="adapters",
         ge=1,
         le=1_000_000,
-        empty=_("what the memory holds"),
-        help=_("If stated: `max_cpu_loras` of vLLM. Never fewer than slots."),
+        empty=_("all that fit"),
+        help=_("If stated; vLLM calls them max_cpu_loras. Never fewer than slots."),
     )
     memory_share: float = quantity(
         0.9,

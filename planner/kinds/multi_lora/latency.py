@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from planner.formulas import lengths, queueing, shared_steps
 from planner.formulas.distinct import TierShares
-from planner.formulas.slot_cliff import SlotWaits
+from planner.formulas.slot_wait_law import SlotWaits
 from planner.kinds.multi_lora.law import Law
 from planner.kinds.multi_lora.loading import Loading
 from planner.kinds.multi_lora.replica import Replica
@@ -22,7 +22,7 @@ _EXPONENTIAL = np.array([0.22, 0.92, 1.9, 3.2, 5.6])
 _EXPONENTIAL_CHANCES = np.array([0.4, 0.35, 0.15, 0.075, 0.025])
 """Five values of an exponential number of mean one."""
 PROBABILITIES = (0.5, 0.99)
-MUCH_S, LITTLE = 0.2, 1e-3
+MUCH_S, LITTLE, HARDLY_S = 0.2, 1e-3, 1e-5
 Array = NDArray[np.float64]
 
 
@@ -212,6 +212,8 @@ class Latency:
             return Law(np.zeros(1), np.ones(1))
         cold = min(self.tiers.store * adapted / missing, 1.0)
         warm = Law(*_waited(waits, adapted=adapted, missing=missing)).shifted(self.copied_s)
+        if cold <= 0:
+            return warm.beside(0.0, chance=missing)
         both = Law(
             np.concatenate((warm.values, np.maximum(warm.values + self._cold_added_s, 0.0))),
             np.concatenate((warm.chances * (1 - cold), warm.chances * cold)),
@@ -221,8 +223,8 @@ class Latency:
 
 def _waited(waits: SlotWaits, *, adapted: float, missing: float) -> tuple[Array, Array]:
     """Wait for a slot of those who need one: straight between its known quantiles over all with an adapter."""
-    if waits.mean_s <= 0:
-        return np.zeros(1), np.ones(1)
+    if waits.mean_s < HARDLY_S * missing and waits.p99_s <= 0:
+        return np.array([waits.mean_s / missing]), np.ones(1)
     levels = 1 - missing / adapted * (1 - (np.arange(_WAITS) + 0.5) / _WAITS)
     none = 1 - waits.waiting
     known = [(none, 0.0)]

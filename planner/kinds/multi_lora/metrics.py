@@ -86,7 +86,7 @@ HIT_METRICS: tuple[MetricDef, ...] = (
         direction="higher",
         help=_("The key holds the adapter, so a prefix is found only behind its own."),
     ),
-    MetricDef("zipf_exponent", _("Zipf exponent"), "exponent", "none", HITS, help=_("Fitted where a trace tells.")),
+    MetricDef("zipf_exponent", _("Zipf exponent"), "", "none", HITS, help=_("Fitted where a trace tells.")),
 )
 
 STEP_METRICS: tuple[MetricDef, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,7 +14,8 @@ from planner.formulas import lengths
 from planner.formulas.busy_periods import ResidenceLaw, law_of
 from planner.formulas.distinct import TierShares, without_hottest
 from planner.formulas.popularity import Popularity
-from planner.formulas.slot_cliff import SlotWaits, drain_wait, slot_waits
+from planner.formulas.slot_cliff import drain_wait, slot_waits, waits_by_slots
+from planner.formulas.slot_wait_law import SlotWaits
 from planner.formulas.typical_replica import TypicalReplica, beyond
 from planner.kinds.multi_lora.asked import Trace, asked_of, trace_of, with_own_lengths
 from planner.kinds.multi_lora.base import base_of
@@ -28,7 +30,7 @@ from planner.kinds.multi_lora.shapes import adapter_of
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.tenants import Tenants, tenants_of
 
-PLENTY = 8.0
+PLENTY = 6.0
 """Standard deviations above the running adapters from which slots are never all taken."""
 FELT, SETTLING = 0.02, 6
 
@@ -207,29 +209,46 @@ def _brought_in(found: Latency) -> float:
     """Swaps over the requests with an adapter, by the cycles of the adapters."""
     replica, rate = found.replica, found.rate_rps * found.replica.adapted
     rest, share = _unpinned(replica)
-    drain = drain_wait(
-        rest,
-        running=rate * found.residence_s * (1 - share),
-        slots=replica.free_slots,
-        residence_s=found.residence_s,
-        law=_law(replica),
-    )
+    # In units of the residence, as the waits were worked out from it.
+    running = found.rate_rps * found.residence_s * replica.adapted * (1 - share)
+    drain = drain_wait(rest, running=running, slots=replica.free_slots, law=_law(replica))
     usual = replica.missing if replica.swapped is None else replica.swapped
-    return usual if drain is None else min(drain.activations_per_s / rate, 1 - replica.tiers.gpu)
+    return usual if drain is None else min(drain.activations_per_s / found.residence_s / rate, 1 - replica.tiers.gpu)
 
 
 def slot_waits_of(replica: Replica, *, running: float, residence_s: float) -> SlotWaits | None:
     """Waits for a slot; None where some adapters never get one."""
-    adapted = running * replica.adapted
-    different = replica.distinct(running)
-    plenty = different.mean + PLENTY * different.deviation <= replica.free_slots
-    if not replica.adapter.exists or adapted <= 0 or residence_s <= 0 or plenty:
-        return SlotWaits(0.0, 0.0, 0.0, 0.0, 0.0, different, 0.0)
     rest, share = _unpinned(replica)
-    found = slot_waits(
-        rest, running=adapted * (1 - share), slots=replica.free_slots, residence_s=residence_s, law=_law(replica)
-    )
+    known = _no_waits(replica, replica.free_slots, running=running, residence_s=residence_s)
+    if known is not None:
+        return known
+    load = running * replica.adapted * (1 - share)
+    found = slot_waits(rest, running=load, slots=replica.free_slots, residence_s=residence_s, law=_law(replica))
     return found if found is None or share <= 0 else _thinned(found, share=share)
+
+
+def slot_waits_by(
+    replica: Replica, slots: Sequence[int], *, running: float, residence_s: float
+) -> list[SlotWaits | None]:
+    """The same with other numbers of slots."""
+    pinned = replica.spec.pinned_adapters
+    rest, share = without_hottest(replica.seen.popularity, pinned=pinned)
+    free = [max(each - pinned, 0) for each in slots]
+    known = [_no_waits(replica, each, running=running, residence_s=residence_s) for each in free]
+    asked = [each for each, one in zip(free, known, strict=True) if one is None]
+    load = running * replica.adapted * (1 - share)
+    found = waits_by_slots(rest, running=load, slots=asked, residence_s=residence_s, law=_law(replica))
+    thinned = (one if one is None or share <= 0 else _thinned(one, share=share) for one in found)
+    return [next(thinned) if one is None else one for one in known]
+
+
+def _no_waits(replica: Replica, slots: int, *, running: float, residence_s: float) -> SlotWaits | None:
+    """Where nobody waits; None where somebody may."""
+    different = replica.distinct(running)
+    plenty = different.mean + PLENTY * different.deviation <= slots
+    if not replica.adapter.exists or running * replica.adapted <= 0 or residence_s <= 0 or plenty:
+        return SlotWaits(0.0, 0.0, 0.0, 0.0, 0.0, different, 0.0)
+    return None
 
 
 def _unpinned(replica: Replica) -> tuple[Popularity, float]:

@@ -14,6 +14,7 @@ from planner.formulas.distinct import (
     TierShares,
     distinct_in_load,
     lru_hits,
+    mean_distinct,
     tier_shares,
     without_hottest,
 )
@@ -66,6 +67,10 @@ class Replica:
         """Different adapters among so many running."""
         return distinct_in_load(self.seen.popularity, running=batch * self.adapted)
 
+    def mean_distinct(self, batch: float) -> float:
+        """The mean of them."""
+        return mean_distinct(self.seen.popularity, running=batch * self.adapted)
+
     def tpot_s(self, batch: float, *, held_s: float) -> float:
         """Time of a token with so many running."""
         return shared_steps.tpot_s(
@@ -81,7 +86,7 @@ class Replica:
         if prefix < 1:
             return 0.0
         free = self.memory.kv_tokens - batch * self.memory.request_tokens
-        different = self.distinct(batch).mean
+        different = self.mean_distinct(batch)
         # What runs has its prefix in place; the rest is kept as long as nothing else needs the room.
         return self.spec.prefix_share * lru_hits(self.seen.popularity, slots=max(free / prefix, different, 0.0))
 
@@ -142,14 +147,7 @@ class Replica:
             return math.inf
         if slots <= 0:
             return 0.0
-        most = self.places
-        if safe_slots(popularity, running=most * self.adapted) <= slots:
-            return math.inf
-        # One request always has a slot.
-        if safe_slots(popularity, running=self.adapted) >= slots:
-            return 1.0
-        found = brentq(lambda batch: slots - safe_slots(popularity, running=batch * self.adapted), 1.0, most, rtol=1e-9)
-        return float(found)
+        return within_slots(popularity, slots=slots, adapted=self.adapted, most=self.places)
 
     @cached_property
     def best(self) -> Best:
@@ -207,6 +205,18 @@ class Best:
     rate_rps: float
     batch: float
     binds: str
+
+
+@lru_cache(maxsize=1024)
+def within_slots(popularity: Popularity, *, slots: int, adapted: float, most: float) -> float:
+    """Running requests, of so many at most, whose adapters have slots; infinite: all."""
+    if safe_slots(popularity, running=most * adapted) <= slots:
+        return math.inf
+    # One request always has a slot.
+    if safe_slots(popularity, running=adapted) >= slots:
+        return 1.0
+    found = brentq(lambda batch: slots - safe_slots(popularity, running=batch * adapted), 1.0, most, rtol=1e-7)
+    return float(found)
 
 
 def tiers_of(replica: Replica) -> TierShares:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
-from planner.formulas.distinct import lru_hits
+from planner.formulas.distinct import lru_hits_by_slots
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.series_fleet import cost_by_rate, routings, ttft_parts
 from planner.kinds.multi_lora.series_slots import slot_cliff, throughput_by_slots
@@ -109,7 +109,7 @@ def _distinct_by_batch(plan: Plan) -> Series:
         "Different adapters among the running requests of a replica",
         ("batch", "running requests", "requests", counts),
         *(
-            (name, labels[name], "adapters", [replica.distinct(count).mean for count in counts])
+            (name, labels[name], "adapters", [replica.mean_distinct(count) for count in counts])
             for name, replica in seen.items()
         ),
     )
@@ -130,8 +130,8 @@ def _hits_by_slots(plan: Plan) -> Series:
         "hits_by_slots",
         "Requests that find their adapter among the last used",
         ("slots", "adapters held", "adapters", counts),
-        ("hit_share", "this design's routing", "ratio", [lru_hits(mine, slots=count) for count in counts]),
-        ("hit_share_anywhere", "any replica", "ratio", [lru_hits(random, slots=count) for count in counts]),
+        ("hit_share", "this design's routing", "ratio", lru_hits_by_slots(mine, slots=counts).tolist()),
+        ("hit_share_anywhere", "any replica", "ratio", lru_hits_by_slots(random, slots=counts).tolist()),
     )
 
 

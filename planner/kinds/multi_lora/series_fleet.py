@@ -73,11 +73,14 @@ def routings(plan: Plan) -> Series:
         Fleet(plan.fleet.rate_rps, None, plan.fleet.replicas, plan.parts.replica(plan.fleet.replicas, routing=name))
         for name in order
     ]
-    found = [latency_of(each.replica, rate_rps=each.busiest_rps) for each in fleets]
+    found = [
+        plan.latency if name == plan.spec.routing else latency_of(each.replica, rate_rps=each.busiest_rps)
+        for name, each in zip(order, fleets, strict=True)
+    ]
     tpots = [None if one is None else one.tpot_s for one in found]
     tails = [None if one is None else one.quantile_s(0.99) for one in found]
     distinct = [
-        None if one is None else each.replica.distinct(one.running).mean
+        None if one is None else each.replica.mean_distinct(one.running)
         for each, one in zip(fleets, found, strict=True)
     ]
     return table(
@@ -115,8 +118,9 @@ def cost_by_rate(plan: Plan) -> Series:
     top = 2 * (now or 100.0)
     rates = sorted({*(float(rate) for rate in np.linspace(0.15 * top, top, GROWTH_POINTS)), now or top})
     counts: list[int | None] = []
+    needed: int | None = 0
     for rate in rates:
-        needed = replicas_needed(plan.parts, rate_rps=rate * (1 + spec.headroom))
+        needed = replicas_needed(plan.parts, rate_rps=rate * (1 + spec.headroom), least=needed or 0)
         counts.append(None if needed is None else max(needed, 1) + spec.spare_replicas)
     prices = [
         None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
-from planner.formulas.slot_cliff import SlotWaits
+from planner.formulas.slot_wait_law import SlotWaits
 from planner.kinds.multi_lora.memory import with_slots
-from planner.kinds.multi_lora.plan import Plan, slot_waits_of
+from planner.kinds.multi_lora.plan import Plan, slot_waits_by
 from planner.kinds.multi_lora.replica import Replica
 from planner.kinds.multi_lora.table import table
 
-_POINTS = 22
+_POINTS, _TRADE_POINTS, _EVEN_POINTS = 22, 12, 6
 _WAITED = 1e-9
 BIND_LABELS = {"kv": "KV memory", "cap": "running cap", "slots": "slots", "tpot": "TPOT"}
 
@@ -31,7 +31,7 @@ def slot_cliff(plan: Plan) -> Series:
     waits: list[SlotWaits | None] = [None] * len(counts)
     if found is not None:
         running, residence_s = found.rate_rps * found.residence_s, found.residence_s
-        waits = [slot_waits_of(_with(plan, count), running=running, residence_s=residence_s) for count in counts]
+        waits = slot_waits_by(plan.replica, counts, running=running, residence_s=residence_s)
     return table(
         "slot_cliff",
         "Wait for a slot by slots, at this load",
@@ -75,5 +75,5 @@ def throughput_by_slots(plan: Plan) -> Series:
 
 def _trade_counts(plan: Plan, *, most: float) -> list[int]:
     top = int(min(most, 100_000))
-    found = {round(each) for each in (*np.geomspace(1, top, _POINTS), *np.linspace(1, top, 8))}
+    found = {round(each) for each in (*np.geomspace(1, top, _TRADE_POINTS), *np.linspace(1, top, _EVEN_POINTS))}
     return sorted({*found, max(min(plan.replica.memory.slots, top), 1)})

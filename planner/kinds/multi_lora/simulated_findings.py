@@ -81,13 +81,15 @@ def _slots(outcome: Outcome) -> Iterator[Finding]:
     slot_s, copy_s = parts.get("slot", 0.0), parts.get("copy", 0.0)
     if slot_s <= FELT_S:
         return
-    wanting = float(np.mean(line.replicas.wanting[line.at_s > outcome.warmup_s].sum(axis=1)))
+    replicas = outcome.config.replicas
+    wanting = float(np.mean(line.replicas.wanting[line.at_s > outcome.warmup_s].sum(axis=1))) / replicas
+    where = "on each of the replicas " if replicas > 1 else ""
     than = f", {times(slot_s / copy_s)} the time of copies" if copy_s > 0 else ""
     yield Finding(
         code="past_cliff",
         severity="warning",
-        message=f"Requests waited {show(slot_s, 's')} for a slot on average{than}: {some(wanting)} adapters wanted "
-        "one at any time, and each of those in place kept its own as long as one of its requests ran.",
+        message=f"Requests waited {show(slot_s, 's')} for a slot on average{than}: {where}{some(wanting)} "
+        "adapters wanted one at any time, and each of those in place kept its own as long as one of its requests ran.",
         metric="slot_wait_s",
         suggestion="Give more slots, send requests to their adapter, or lower the rank.",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core.result import Series
+from planner.formulas.tenant_bill import NOTHING
 from planner.kinds.multi_lora.series_tenants import SHOWN
 from planner.kinds.multi_lora.table import Values, table
 
@@ -144,9 +145,15 @@ def timeline(line: Timeline) -> Series:
         ("gpu_hit_share", "adapter in a slot", "ratio", _plain(hits)),
         ("ttft_mean_s", "TTFT, mean", "s", _plain(line.mean_ttft_s())),
         ("running", "running", "requests", _plain(replicas.running.sum(axis=1))),
-        ("wanting", "adapters that want a slot", "adapters", _plain(replicas.wanting.sum(axis=1))),
+        ("wanting", "adapters that want a slot, replica by replica", "adapters", _plain(replicas.wanting.sum(axis=1))),
         ("waiting", "waiting at replicas", "requests", _plain(replicas.waiting.sum(axis=1))),
     )
+
+
+def _left(whole: float, used: float) -> float:
+    """What is left of a whole; nothing where only rounding is."""
+    left = whole - used
+    return left if left > NOTHING * whole else 0.0
 
 
 def tenants(run: Run, outcome: Outcome) -> Series:
@@ -175,8 +182,13 @@ def tenants(run: Run, outcome: Outcome) -> Series:
         ("tenant", "tenant", "", [*names, "allocated to no tenant"]),
         ("rate_rps", "requests", "req/s", [*rate("requests"), 0.0]),
         ("output_tokens_per_s", "output", "tok/s", [*rate("out_tokens"), 0.0]),
-        ("gpu_share", "of the GPU time", "ratio", [*(each / whole_s for each in spent), 1 - sum(spent) / whole_s]),
-        ("slots", "slots held", "slots", [*rate("slot_s"), outcome.empty_slot_s / span_s]),
+        (
+            "gpu_share",
+            "of the GPU time",
+            "ratio",
+            [*(each / whole_s for each in spent), _left(1.0, sum(spent) / whole_s)],
+        ),
+        ("slots", "slots held", "slots", [*rate("slot_s"), _left(outcome.empty_slot_s / span_s, 0.0)]),
         ("swaps_per_s", "swaps", "1/s", [*rate("copies"), 0.0]),
-        ("usd_per_h", "bill", "USD/h", [*paid, usd - math.fsum(paid)]),
+        ("usd_per_h", "bill", "USD/h", [*paid, _left(usd, math.fsum(paid))]),
     )

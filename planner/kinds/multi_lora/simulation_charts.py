@@ -14,6 +14,8 @@ from planner.kinds.multi_lora.words import percent, some
 
 SIMULATED, ESTIMATE = 0, 1
 SHOWN_TENANTS = 10
+FLAT = 1e-3
+HARDLY = 1e-3
 
 
 def charts(spec: MultiLoraSpec, estimate: Result, simulated: Result) -> Sequence[Chart]:
@@ -53,11 +55,10 @@ LINES = (
     ("swaps", "How often is an adapter brought in?", ("swaps_per_s", "downloads_per_s"), "1/s"),
     ("hits", "Where is the adapter?", ("gpu_hit_share",), "ratio"),
     ("ttft", "Does the first token change over time?", ("ttft_mean_s",), "s"),
-    ("wanting", "How many adapters want a slot?", ("wanting",), "adapters"),
+    ("wanting", "How many adapters want a slot, replica by replica?", ("wanting",), "adapters"),
     ("waiting", "How much waits?", ("waiting",), "requests"),
 )
-QUIET = {"wanting", "waiting"}
-"""Time lines that are worth a picture only when something happens."""
+"""Time lines; what never changes is not drawn."""
 
 
 def _series(result: Result, name: str) -> Series | None:
@@ -189,12 +190,18 @@ def _distinct(estimate: Result, simulated: Result) -> Chart | None:
     )
 
 
+def _varies(values: Sequence[float | None]) -> bool:
+    """Whether a line tells anything: neither all nothing nor one and the same figure."""
+    known = [value for value in values if value is not None]
+    return bool(known) and max(known) - min(known) > FLAT * max(abs(each) for each in known)
+
+
 def _line(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:
     series = _series(simulated, "timeline")
     if series is None:
         return None
-    shown = [column for column in columns if any(numbers(series, column))] or list(columns[:1])
-    if name in QUIET and not any(numbers(series, shown[0])):
+    shown = [column for column in columns if _varies(numbers(series, column))]
+    if not shown:
         return None
     time_s = numbers(series, "time_s")
     traces = tuple(
@@ -242,6 +249,11 @@ def _tenants(simulated: Result) -> Chart | None:
     )
 
 
+def _unused(usd: Sequence[float | None]) -> str:
+    share = (usd[-1] or 0.0) / max(sum(each or 0.0 for each in usd), 1e-12)
+    return f"{percent(share)} were used by none." if share > HARDLY else "Hardly anything was left unused."
+
+
 def _bill(simulated: Result) -> Chart | None:
     series = _series(simulated, "simulated_tenants")
     if series is None:
@@ -257,8 +269,7 @@ def _bill(simulated: Result) -> Chart | None:
     return Chart(
         name="simulated_bill",
         title="What does each tenant pay, by the GPU time it had?",
-        subtitle="Rows of the table sum to the bill. "
-        f"{percent(max(usd[last] or 0.0, 0.0) / max(sum(each or 0.0 for each in usd), 1e-12))} were used by none.",
+        subtitle=f"Rows of the table sum to the bill. {_unused(usd)}",
         form="bars",
         x=Axis("cost", "USD/h"),
         y=Axis("tenant"),

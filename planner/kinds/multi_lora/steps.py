@@ -41,7 +41,7 @@ def step_of(replica: Replica, *, base_s: float, batch: float) -> Step:
     if not replica.adapter.exists:
         return Step(base_s, 0.0, 0.0, 0.0, 1.0)
     # Who waits for a slot is not in the batch.
-    distinct = min(replica.distinct(batch).mean, float(replica.memory.slots)) if tokens > 0 else 0.0
+    distinct = min(replica.mean_distinct(batch), float(replica.memory.slots)) if tokens > 0 else 0.0
     launch_s = _launch_s(replica, tokens=tokens)
     read_s = _read_s(replica, tokens=tokens, distinct=distinct, launch_s=launch_s)
     engine_factor = lora_step.V0_FACTOR if spec.generation == "first" else 1.0
