@@ -20,7 +20,10 @@ def run() -> Iterator[LocalRun]:
     """The planner as `make run` starts it: web, worker and servers of their own over fresh data."""
     data = ROOT / ".local" / f"browser-{os.getpid()}"
     data.mkdir(parents=True)
-    with LocalRun(ROOT, data=data) as running:
+    started = LocalRun(ROOT, data=data)
+    # Machine code of the simulators outlives a session: compiling it takes longer than all its tests.
+    started.environment["SIMS_CACHE_DIR"] = str(ROOT / ".local" / "kernels")
+    with started as running:
         yield running
     shutil.rmtree(data, ignore_errors=True)
 

@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
+from tests.browser.runs import SLOW_MS, finished, simulate
 from tests.journeys.local_run import Api, LocalRun
 
 pytestmark = pytest.mark.browser
 REFERENCE = "DeepSeek-V3 at 500 req/s"
-SLOW_MS = 60_000
 
 
 def make_design(api: Api, name: str, spec: dict[str, Any]) -> str:
@@ -118,45 +118,8 @@ def test_bring_a_trace_and_simulate_it(open_page: Any, tmp_path: Path) -> None:
     expect(page.locator("main")).to_contain_text("1,200")
 
     page.goto("/designs/new/llm_serving/?example=azure-2023-conversation-llama-70b")
-    page.locator("#simulate > summary").click()
-    page.locator("#sim-workload").select_option(label="ours")
-    page.locator("#simulate").get_by_role("button", name="Simulate", exact=True).click()
-    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
-    page.wait_for_selector(".tag[data-s=ok]", timeout=SLOW_MS)
+    simulate(page, workload="ours")
     expect(page.locator("main")).to_contain_text("1,200 requests")
-
-
-def test_simulate_a_pool_from_its_form_through_to_its_charts(open_page: Any) -> None:
-    page = open_page("/designs/new/kv_pool/?example=kv-pool-reference")
-    expect(page.locator("#answer")).to_contain_text("56 GPUs for prefill instead of 264")
-    page.get_by_label("Turns", exact=False).first.fill("20")
-    expect(page.locator("#answer")).to_contain_text("at 20 turns/s")
-    expect(page.locator("main")).to_contain_text("Without SSD")
-    page.locator("#simulate > summary").click()
-    page.locator("#sim-duration").fill("3600")
-    page.locator("#simulate").get_by_role("button", name="Simulate", exact=True).click()
-    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
-    page.wait_for_selector(".tag[data-s=ok]", timeout=2 * SLOW_MS)
-    expect(page.locator("main")).to_contain_text("of what came back was found")
-    expect(page.locator("main")).to_contain_text("caches empty at first")
-    titles = page.locator("figure.chart h3").all_inner_texts()
-    for asked in ("Does the estimate of hits hold?", "Which eviction finds most", "Where are hits found over time?"):
-        assert any(title.startswith(asked) for title in titles), titles
-    page.locator("figure.chart").nth(3).scroll_into_view_if_needed()
-    page.wait_for_selector(".js-plotly-plot .main-svg")
-    page.locator("details.twin summary").nth(3).click()
-    rows = page.locator("details.twin[open] tbody tr")
-    assert rows.count() > 5
-    estimates = page.locator("table tr", has_text="Hits in DRAM").first.inner_text()
-    assert estimates.count("%") >= 2
-
-
-def test_a_follow_up_simulates_an_upgrade_of_the_llm(open_page: Any) -> None:
-    page = open_page("/designs/new/kv_pool/?example=kv-pool-no-gain")
-    page.get_by_role("button", name="Simulate this").first.click()
-    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
-    page.wait_for_selector(".tag[data-s=ok]", timeout=2 * SLOW_MS)
-    expect(page.locator("#findings")).to_contain_text("moved all the traffic at once")
 
 
 def test_a_job_survives_the_death_of_its_worker(open_page: Any, api: Api, run: LocalRun) -> None:
@@ -173,7 +136,7 @@ def test_a_job_survives_the_death_of_its_worker(open_page: Any, api: Api, run: L
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
     page = open_page(headers["Location"].removeprefix("/api/v1"))
-    page.wait_for_selector(".tag[data-s=ok]", timeout=2 * SLOW_MS)
+    page.wait_for_selector(".tag[data-s=ok]", timeout=SLOW_MS)
     assert api.call("GET", headers["Location"])[1]["attempts"] >= 1
 
 
@@ -248,8 +211,7 @@ def test_report_of_a_design_is_a_pdf_with_its_answer(open_page: Any, api: Api) -
     page = open_page(f"/designs/{made}/")
     page.locator("#report > summary").click()
     page.locator("#report").get_by_role("button", name="A4").click()
-    page.wait_for_url(re.compile(r"/jobs/"))
-    page.wait_for_selector(".tag[data-s=ok]", timeout=SLOW_MS)
+    finished(page)
     address = page.get_by_role("link", name="Open the PDF").get_attribute("href")
     reply = page.request.get(address)
     assert reply.headers["content-type"] == "application/pdf"
