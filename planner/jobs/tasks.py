@@ -10,9 +10,8 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.signals import worker_init, worker_ready
 from django.utils import timezone
 
-from planner import kinds
 from planner.designs import services as design_services
-from planner.jobs import runner, services
+from planner.jobs import runner, services, warming
 
 
 @shared_task(bind=True, acks_late=True, reject_on_worker_lost=True, ignore_result=True)  # type: ignore[untyped-decorator]
@@ -34,9 +33,7 @@ def purge(**_: Any) -> None:
 @worker_init.connect  # type: ignore[untyped-decorator]
 def warm(**_: Any) -> None:
     """Compile or load the simulators' kernels before the pool forks, so that the first job starts at once."""
-    for kind in kinds.all_kinds().values():
-        if kind.simulator is not None and kind.simulator.warm is not None:
-            kind.simulator.warm()
+    warming.warm_all()
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
