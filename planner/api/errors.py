@@ -27,6 +27,7 @@ from rest_framework.views import set_rollback
 from planner.api.rendering import PROBLEM
 from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.refusal import placed
 from planner.designs.services import InvalidField, StaleWrite
 from planner.kinds import UnknownKind
 
@@ -127,13 +128,18 @@ def invalid(
 ) -> InvalidInput:
     """Pydantic's findings as a 422."""
     names = tuple(model.model_fields) if model else ()
-    return InvalidInput(
-        [
-            {"pointer": prefix + pointer_of(problem["loc"], given=given), "detail": _sentence(problem, names)}
-            # Cut before the sentences are made: each looks for the nearest name.
-            for problem in error.errors(include_url=False, include_context=False, include_input=False)[:MOST_ERRORS]
-        ]
-    )
+    # Cut before the sentences are made: each looks for the nearest name.
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:MOST_ERRORS]
+    return InvalidInput([_problem(problem, given=given, prefix=prefix, names=names) for problem in found])
+
+
+def _problem(problem: Mapping[str, Any], *, given: Any, prefix: str, names: Sequence[str]) -> dict[str, str]:
+    """A check over several fields has no place of its own; the field that it names is the one to look at."""
+    detail, pointer = _sentence(problem, names), pointer_of(problem["loc"], given=given)
+    if not pointer:
+        field, detail = placed(detail, fields=names)
+        pointer = f"/{field}" if field else ""
+    return {"pointer": prefix + pointer, "detail": detail}
 
 
 def _field_of(error: UnknownEntry | MissingFigure, *, model: type[BaseModel] | None, spec: Any) -> str:

@@ -99,6 +99,7 @@ class OptionDef:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

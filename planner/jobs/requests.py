@@ -14,6 +14,7 @@ from planner.accounts.models import Team
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.core.kind import DesignKind
+from planner.core.refusal import sentence
 from planner.core.result import Result
 from planner.core.simulation import OptionDef, SimulationRequest, Simulator
 from planner.designs import estimation
@@ -82,7 +83,7 @@ def expected(estimate: Estimate, *, request: SimulationRequest) -> Result:
         return simulator.expected(estimate.spec, estimate.catalog, request)
     except ValueError as problem:
         field, _colon, message = str(problem).partition(": ")
-        raise InvalidField(field=field.replace(".", "/"), message=f"{message[:1].upper()}{message[1:]}.") from None
+        raise InvalidField(field=field.replace(".", "/"), message=sentence(message)) from None
 
 
 def simulation_key(request: Mapping[str, Any]) -> str:
@@ -172,7 +173,7 @@ def _number(definition: OptionDef, *, value: Any, field: str) -> float | int:
         raise InvalidField(field=field, message=_("At least %(low)s.") % {"low": low})
     if high is not None and value > high:
         raise InvalidField(field=field, message=_("At most %(high)s.") % {"high": high})
-    if isinstance(definition.default, int):
+    if definition.whole or isinstance(definition.default, int):
         if value != int(value):
             raise InvalidField(field=field, message=_("Give a whole number."))
         return int(value)

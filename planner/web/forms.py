@@ -16,6 +16,7 @@ from planner.accounts.models import Team
 from planner.catalog import selectors as catalogs
 from planner.core.catalog import Catalog, UnknownEntry
 from planner.core.kind import DesignKind
+from planner.core.refusal import placed
 from planner.designs.estimation import parse_spec
 from planner.web.fields import Field, NotRead, bounds_text, fields_of, filled, read, summary
 
@@ -161,6 +162,8 @@ def _failed(form: SpecForm, *, error: ValidationError, unread: set[str]) -> Spec
         if name in unread:
             continue
         message = sentence(problem, control=by_name.get(name))
+        if not name:
+            name, message = placed(message, fields=by_name)
         if name in by_name:
             form = form.failing(name=name, message=message)
         else:

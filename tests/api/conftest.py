@@ -12,6 +12,7 @@ from planner.accounts import services
 from planner.accounts.models import Team, User
 from planner.catalog import services as catalog_services
 from planner.catalog.models import Entry
+from planner.jobs import services as jobs
 from planner.reports import build
 from tests.api import caller
 from tests.api.caller import Caller
@@ -31,6 +32,12 @@ def _only_the_sample_kind(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 @pytest.fixture
 def real_kinds() -> None:
     """Ask for it to see the kinds of the product."""
+
+
+@pytest.fixture
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing goes to a queue; the tests run a job themselves."""
+    monkeypatch.setattr(jobs, "enqueue", lambda _job_id: None)
 
 
 @pytest.fixture(autouse=True)

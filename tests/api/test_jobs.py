@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from planner.jobs import runner, services
+from planner.jobs import runner
 from planner.jobs.models import Job, State
 from tests.api.caller import Caller, check_problem, strict
 
@@ -17,10 +17,7 @@ Save = Callable[..., dict[str, Any]]
 URL = "/api/v1/simulations/"
 
 
-@pytest.fixture(autouse=True)
-def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing goes to a queue; the tests run a job themselves."""
-    monkeypatch.setattr(services, "enqueue", lambda _job_id: None)
+pytestmark = pytest.mark.usefixtures("no_worker")
 
 
 def started(caller: Caller, url: str = URL, **body: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from planner.core.simulation import SimulationRequest
 from planner.kinds.rl_rollout.estimate import answer
 from planner.kinds.rl_rollout.plan import Plan, plan
 from planner.kinds.rl_rollout.simulated_system import law_of, trace_of
-from planner.kinds.rl_rollout.simulation_options import Options, check, options
+from planner.kinds.rl_rollout.simulation_options import Options, check, check_answers, options
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
 
@@ -18,11 +18,19 @@ def expected(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest) 
     Raises
     ------
     ValueError
-        When an option is impossible; the message names it.
+        When an option is impossible, or more answers would be written than a run may have; the message names it.
     """
     chosen = options(request.options)
     check(request=request, chosen=chosen)
-    return answer(plan_of(spec, catalog=catalog, request=request, chosen=chosen), catalog=catalog)
+    made = plan_of(spec, catalog=catalog, request=request, chosen=chosen)
+    check_answers(
+        chosen,
+        request=request,
+        step_s=made.turn.step_s,
+        answers=made.base.demand.completed,
+        staleness_bound=made.spec.staleness_bound,
+    )
+    return answer(made, catalog=catalog)
 
 
 def plan_of(spec: RlRolloutSpec, *, catalog: Catalog, request: SimulationRequest, chosen: Options) -> Plan:

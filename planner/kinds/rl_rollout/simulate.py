@@ -52,8 +52,9 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
     check_seed(request)
     made = plan_of(spec, catalog=catalog, request=request, chosen=chosen)
     trace = trace_of(spec, request=request, chosen=chosen, catalog=catalog)
-    answers = made.base.demand.completed
-    steps = steps_of(chosen, request=request, step_s=made.turn.step_s, answers=answers)
+    size = {"step_s": made.turn.step_s, "answers": made.base.demand.completed}
+    check_answers(chosen, request=request, staleness_bound=made.spec.staleness_bound, **size)
+    steps = steps_of(chosen, request=request, **size)
     run_of = simulated.Run(
         plan=made, request=request, options=chosen, catalog_digest=catalog.digest, steps=steps, trace=trace
     )
@@ -61,7 +62,6 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
         return simulated.empty(run_of, finding=reason)
     hooks.progress(0.0, simulated_s=0.0, events=0)
     cases = cases_of(made, chosen=chosen)
-    check_answers(answers=answers * (steps + chosen.warms_up), cases=len(cases))
     outcomes = {
         case.label: _simulate(run_of, case=case, hooks=PartHooks(hooks, place=place, count=len(cases)))
         for place, case in enumerate(cases)

@@ -16,6 +16,8 @@ MAX_REQUESTS = 5_000_000
 """Answers."""
 LEAST_MEASURED, USUAL_WARMUP = 20, 6
 MOST_STEPS = 5000
+MODES = 4
+"""Side by side unless one is chosen."""
 BOUNDS = (0, 1, 2, 4, 8)
 """Staleness bounds side by side."""
 
@@ -33,6 +35,7 @@ OPTIONS = (
         None,
         minimum=1,
         maximum=MOST_STEPS,
+        whole=True,
         help=_("Measured ones. Empty: as many as the duration holds, and at least 20."),
     ),
     OptionDef(
@@ -42,6 +45,7 @@ OPTIONS = (
         unit="steps",
         minimum=0,
         maximum=MOST_STEPS,
+        whole=True,
         help=_("Not measured: instances start empty, and groups that wait have to gather. Empty: 6."),
     ),
     OptionDef(
@@ -51,6 +55,7 @@ OPTIONS = (
         unit="versions",
         minimum=0,
         maximum=64,
+        whole=True,
         help=_("Empty: that of the design."),
     ),
     OptionDef(
@@ -171,12 +176,15 @@ def check(*, request: SimulationRequest, chosen: Options) -> None:
     check_moments(request, moments={"fail_at_s": chosen.fail_at_s})
 
 
-def check_answers(*, answers: float, cases: int) -> None:
+def check_answers(
+    chosen: Options, *, request: SimulationRequest, step_s: float, answers: float, staleness_bound: int
+) -> None:
     """Refuse more answers than a run may have, all modes together; raises ValueError."""
-    if answers * cases > MAX_REQUESTS:
-        raise ValueError(
-            f"options.steps: {answers * cases:,.0f} answers would be written; the most is {MAX_REQUESTS:,}"
-        )
+    side_by_side = {"chosen": 1, "all": MODES, "bounds": len({*BOUNDS, staleness_bound})}[chosen.modes]
+    steps = steps_of(chosen, request=request, step_s=step_s, answers=answers) + chosen.warms_up
+    written = answers * steps * side_by_side
+    if written > MAX_REQUESTS:
+        raise ValueError(f"options.steps: {written:,.0f} answers would be written; the most is {MAX_REQUESTS:,}")
 
 
 def options(given: Mapping[str, Any]) -> Options:

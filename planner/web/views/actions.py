@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,20 +13,16 @@ from django.views.decorators.http import require_POST
 
 from planner.catalog.services import ImportProblem
 from planner.core.catalog import MissingFigure, UnknownEntry
-from planner.core.simulation import OptionDef, Simulator
 from planner.designs import services
 from planner.designs.estimation import CANNOT_ANSWER
 from planner.designs.models import Design
 from planner.designs.services import InvalidField
 from planner.jobs import services as jobs
-from planner.web import share_links, workload_source
-from planner.web.editing import Draft, change_of, draft_read, origin_of
+from planner.web import run_form, share_links, workload_source
+from planner.web.editing import Draft, draft_read, origin_of
 from planner.web.security import TeamRequest, editor_required
 from planner.web.views.designs import design_of
 from planner.web.views.editor import page
-
-PREFIX, OPTION = "sim_", "opt_"
-RUN_FIELDS = ("workload", "duration_s", "requests", "seed")
 
 
 @require_POST
@@ -38,6 +32,7 @@ def simulate(request: TeamRequest, kind: str) -> HttpResponse:
     draft = _posted(request, kind)
     if not draft.answered:
         return page(request, draft=draft)
+    simulator = draft.origin.kind.simulator
     try:
         job = jobs.simulation_start(
             team=request.team,
@@ -45,18 +40,13 @@ def simulate(request: TeamRequest, kind: str) -> HttpResponse:
             kind=kind,
             spec=draft.form.spec,
             design=None if draft.dirty else draft.origin.design,
-            **_run(request.POST, simulator=draft.origin.kind.simulator),
+            **run_form.read(request.POST, simulator=simulator),
         )
     except InvalidField as invalid:
-        field = invalid.field.rsplit("/", 1)[-1]
-        return page(
-            request,
-            draft=draft,
-            status=422,
-            problem=_("Simulate: %(field)s: %(message)s") % {"field": field, "message": invalid.message},
-        )
-    except (MissingFigure, UnknownEntry) as problem:
-        return page(request, draft=draft, status=409, problem=str(problem))
+        problem = run_form.refusal(invalid, simulator=simulator)
+        return page(request, draft=draft, status=422, problem=problem, run_failed=True)
+    except (MissingFigure, UnknownEntry) as missing:
+        return page(request, draft=draft, status=409, problem=str(missing), run_failed=True)
     return redirect("web:job", job.id)
 
 
@@ -128,48 +118,6 @@ def _posted(request: TeamRequest, kind: str) -> Draft:
         kind, team=request.team, design_id=request.POST.get("design", ""), example=request.POST.get("example", "")
     )
     return draft_read(origin, data=request.POST)
-
-
-def _run(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str, Any]:
-    """How to run, as the form says; raises `InvalidField`."""
-    run: dict[str, Any] = {"workload": posted.get(f"{PREFIX}workload") or None}
-    for name in ("duration_s", "requests"):
-        if text := posted.get(f"{PREFIX}{name}", "").strip():
-            run[name] = _figure(text, field=name)
-    if text := posted.get(f"{PREFIX}seed", "").strip():
-        run["seed"] = _figure(text, field="seed")
-    if simulator is None:
-        return run
-    options = {
-        option.name: _option(option, text=posted.get(f"{OPTION}{option.name}", "")) for option in simulator.options
-    }
-    run["options"] = {name: value for name, value in options.items() if value is not None}
-    return _asked_for(run, named=change_of(posted.get(f"{PREFIX}options", "")))
-
-
-def _asked_for(run: dict[str, Any], *, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The run with what a follow-up names: options of the simulator, and how long or how many."""
-    general = {name: value for name, value in named.items() if name in RUN_FIELDS}
-    options = {name: value for name, value in named.items() if name not in RUN_FIELDS}
-    return {**run, **general, "options": {**run["options"], **options}}
-
-
-def _figure(text: str, *, field: str) -> float:
-    try:
-        return float(text.replace(",", "")[:40])
-    except ValueError:
-        raise InvalidField(field=field, message=_("Give a number.")) from None
-
-
-def _option(option: OptionDef, *, text: str) -> Any:
-    text = text.strip()
-    if not text:
-        return None
-    if isinstance(option.default, bool):
-        return text == "true"
-    if option.choices or isinstance(option.default, str):
-        return text
-    return _figure(text, field=f"options/{option.name}")
 
 
 def _at_shares(design: Design) -> str:

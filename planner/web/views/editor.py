@@ -20,7 +20,7 @@ from planner.catalog import selectors as catalogs
 from planner.designs import selectors, services, snapshot
 from planner.designs.models import Design
 from planner.designs.services import InvalidField, StaleWrite
-from planner.web import share_links, workload_source
+from planner.web import run_form, share_links, workload_source
 from planner.web.editing import Draft, Origin, change_of, draft_of, draft_read, entry_exists, origin_of
 from planner.web.security import TeamRequest, member_required
 from planner.web.trust_links import place_of
@@ -81,16 +81,23 @@ def live(request: TeamRequest, kind: str) -> HttpResponse:
 
 
 def page(
-    request: TeamRequest, *, draft: Draft, status: int | None = None, problem: str = "", said: str = ""
+    request: TeamRequest,
+    *,
+    draft: Draft,
+    status: int | None = None,
+    problem: str = "",
+    said: str = "",
+    run_failed: bool = False,
 ) -> HttpResponse:
-    """The whole editor; ``problem`` is what kept an action from being done, ``said`` what it did."""
-    context = context_of(request, draft=draft) | {"problem": problem, "said": said}
+    """The whole editor; ``problem`` kept an action from being done (``run_failed``: a run), ``said`` tells of one."""
+    context = context_of(request, draft=draft, run_failed=run_failed) | {"problem": problem, "said": said}
     return render(request, "designs/editor.html", context, status=status or draft.status)
 
 
-def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
+def context_of(request: TeamRequest, *, draft: Draft, run_failed: bool = False) -> dict[str, Any]:
     """Everything the editor's templates show."""
     origin, saved = draft.origin, draft.origin.design
+    simulator = origin.kind.simulator
     view = _view(draft)
     return {
         "draft": draft,
@@ -108,7 +115,8 @@ def context_of(request: TeamRequest, *, draft: Draft) -> dict[str, Any]:
         "traces": [row for row in catalogs.workloads(request.team) if row.form == row.Form.TRACE],
         "shares": share_links.share_rows(request, design=saved) if saved else [],
         "share_days": share_links.SHARE_DAYS,
-        "simulator": origin.kind.simulator,
+        "simulator": simulator,
+        "run": simulator and run_form.shown(simulator, posted=request.POST, failed=run_failed),
         "missing_link": draft.missing is not None
         and entry_exists(draft.missing.table, slug=draft.missing.slug, team=request.team),
     }
