@@ -18,8 +18,8 @@ from scipy.special import ndtr
 from planner.formulas.answer_lengths import AnswerLengths, squared_variation
 from planner.formulas.decode_step import DecodeStep
 
-_LONGEST_NODES = 48
-_TIME_NODES = 192
+_LONGEST_NODES = 32
+_TIME_NODES = 128
 
 
 def generation_s(step: DecodeStep, *, lengths: Sequence[float], prompt_tokens: float = 0.0) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ _RARE = 0.02
 _MOST = 24
 
 
+@lru_cache(maxsize=256)
 def expected_chain_steps(law: AnswerLengths, *, group: int, groups: float, dropped: float) -> float:
     """Decode steps until the last group is there that teaches something, each replaced until it does.
 

@@ -19,6 +19,8 @@ from planner.formulas.rollout_cycle import Cycle, cycle, slot_bound, told
 
 _PHASES = 32
 _MOST_LOST = 0.9
+_HARDLY = 1e-6
+"""Of all groups: where no more are too old, nothing is dropped."""
 
 
 def ages(rollout: Rollout, *, cycle: Cycle) -> NDArray[np.float64]:
@@ -158,11 +160,15 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
     W. Fu et al., "AReaL", 2025, arXiv:2505.24298, section 5.1, eq. (3).
     """
     even = cycle(rollout)
+    held = slot_bound(rollout, slots=slots) if math.isfinite(slots) else even
+    if not even.waits and held.step_s <= even.step_s:
+        old = share_older(ages(rollout, cycle=even), bound=rollout.bound)
+        if old <= _HARDLY:
+            return even, 0.0
     run = bunches(rollout, tokens=even.tokens, drops=True)
     free = told(rollout, run=run, even=even)
     if math.isinf(slots):
         return free, run.lost
-    held = slot_bound(rollout, slots=slots)
     if held.step_s <= free.step_s:  # slots bind, if at all, for what is started again
         more = slot_bound(replace(rollout, answers=rollout.answers / (1 - run.lost)), slots=slots)
         return (more, run.lost) if more.step_s > free.step_s else (free, run.lost)

@@ -84,10 +84,10 @@ class Rollout:
         spread = math.sqrt(squared_variation(self.law) * self.answers / tokens) * self.law.mean_tokens
         spread *= self.step.sequence_s * tokens / self.cycle_s(tokens)
         edges, weights = _bins()
-        ahead = np.maximum(spread * np.sqrt(places), 1e-6 * self.law.mean_tokens)[:, None] * edges
-        written = table(self.law).written(places[:, None] + ahead)
-        within = (1 - np.diff(written, axis=1) / np.diff(ahead, axis=1)) @ weights
-        found: NDArray[np.float64] = 1 - np.clip(within, 0.0, 1.0) ** self.group
+        scale = np.maximum(spread * np.sqrt(places), 1e-6 * self.law.mean_tokens)
+        written = table(self.law).written(places[:, None] + scale[:, None] * edges)
+        within = 1 - (written[:, 1:] - written[:, :-1]) @ weights / (scale * (edges[1] - edges[0]))
+        found: NDArray[np.float64] = 1 - within.clip(0.0, 1.0) ** self.group
         return found
 
     def ages(self, tokens: float) -> NDArray[np.float64]:

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.formulas.rollout_batch import LAST, Rollout, Table, table
+from planner.formulas.rollout_batch import LAST, Rollout, table
 
-_POINTS = 24
-_TABLE = 400
+_CELLS = 256
+"""Of the grid of tokens, up to the longest answer of the slowest instance; more where a step is short beside it."""
+_MOST_CELLS = 2048
+_CELLS_A_STEP = (32, 128)
+_REACH = 1.3
 _MOST_VERSIONS = 48
+_FEWEST = 1e-6
+"""Of the groups of a step: what is dropped below that is rounding."""
 _FEW = 3
+Numbers = NDArray[np.float64]
+_SPENT, _ENDED, _USEFUL = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,119 +64,167 @@ def bunches(rollout: Rollout, *, tokens: float, drops: bool = False) -> Bunches:
     T. G. Kurtz, "Solutions of ordinary differential equations as limits of pure jump Markov processes", Journal of
     Applied Probability 7(1), 1970 (mean fields of large populations).
     """
-    run = _Run(
-        rollout, ended=_ended_table(rollout, tokens=tokens), means=table(rollout.law), drops=drops and rollout.bound > 0
-    )
     bunch = math.ceil(rollout.bound) + 1
     counted = min(bunch, _MOST_VERSIONS) if bunch > _FEW else 2 * bunch
-    for _ in range(min(max(2 * bunch, 12), _MOST_VERSIONS) + counted):
-        run.version_on()
+    versions = min(max(2 * bunch, 12), _MOST_VERSIONS) + counted
+    run = _Run.of(rollout, tokens=tokens, drops=drops and rollout.bound > 0)
+    for version in range(versions):
+        run.version_on(version, counts=version >= versions - counted)
     steps = np.diff(run.begins)[-counted:]
-    taken, lost = np.sum(run.taken[-counted:], axis=0), float(np.sum(run.dropped[-counted:]))
+    lost, taken = math.fsum(run.dropped[-counted:]), run.taken.sum()
     return Bunches(
         step_s=float(steps.mean()),
-        shares=tuple(taken / taken.sum()),
-        lost=lost / (lost + float(taken.sum())),
+        shares=tuple((run.taken / taken).tolist()),
+        lost=lost / (lost + float(taken)),
         shortest_s=float(steps.min()),
         longest_s=float(steps.max()),
     )
 
 
-def _ended_table(rollout: Rollout, *, tokens: float) -> Table:
-    places = np.concatenate(([0.0], np.geomspace(1e-3, 1.3, _TABLE) * table(rollout.law).longest))
-    return Table(places, 1 - rollout.unfinished(places, tokens=tokens))
+@dataclass(slots=True)
+class _Lines:
+    """What all groups together have reached on a grid of places: time spent, groups ended, those that may be taken.
+
+    One array for all, because a group that begins adds to each of them.
+    """
+
+    cell: float
+    values: Numbers
+    rise_s: float
+    """Of the time in a cell, beyond what any group adds."""
+    known: int
+    """Cells that are filled."""
+    curves: Numbers
+    """What a group that has just begun adds from one cell to the next, up to all it will ever add."""
+
+    def add(self, start: float, *, sizes: float | Numbers) -> None:
+        """Groups that begin at a place, as many of each line."""
+        whole, part = divmod(start / self.cell, 1.0)
+        first, curves = int(whole) + 1, self.curves
+        last = first + curves.shape[1] - 1
+        self._reach(last)
+        self.values[:, first:last] += sizes * ((1 - part) * curves[:, 1:] + part * curves[:, :-1])
+        self.values[:, last : self.known] += sizes * curves[:, -1:]
+
+    def at(self, line: int, place: float) -> float:
+        """Value of a line at a place."""
+        whole, part = divmod(place / self.cell, 1.0)
+        here = int(whole)
+        self._reach(here + 1)
+        before, after = self.values[line, here : here + 2].tolist()
+        found: float = before + part * (after - before)
+        return found
+
+    def where(self, line: int, value: float) -> float:
+        """The place of a value; of groups the last place if there are not so many."""
+        while line == _SPENT and self.values[line, self.known - 1] <= value:
+            self._reach(2 * self.known)
+        reached = self.values[line, : self.known]
+        after = min(max(int(reached.searchsorted(value)), 1), self.known - 1)
+        low, high = reached[after - 1 : after + 1].tolist()
+        part = (value - low) / (high - low) if high > low else 1.0
+        found: float = (after - 1 + min(part, 1.0)) * self.cell
+        return found
+
+    def _reach(self, index: int) -> None:
+        """Go on with what is known at the end: no group adds anything beyond it."""
+        known, wanted = self.known, index + 1
+        if wanted <= known:
+            return
+        if wanted > self.values.shape[1]:
+            more = np.empty((len(self.values), 2 * wanted))
+            more[:, :known] = self.values[:, :known]
+            self.values = more
+        self.values[:, known:wanted] = self.values[:, known - 1 : known]
+        self.values[_SPENT, known:wanted] += self.rise_s * np.arange(1.0, wanted - known + 1)
+        self.known = wanted
+
+
+def _lines_of(rollout: Rollout, *, tokens: float, drops: bool) -> _Lines:
+    """Before any group begins; without dropped groups all may be taken."""
+    known = table(rollout.law)
+    reach = _REACH * known.longest
+    fine, finest = (tokens / cells for cells in _CELLS_A_STEP)
+    cell = max(min(reach / _CELLS, fine), reach / _MOST_CELLS, finest)
+    places = cell * np.arange(float(math.ceil(reach / cell) + 1))
+    work_s = rollout.step.sequence_s * rollout.answers * known.written(places)
+    groups = 1 - rollout.unfinished(places, tokens=tokens)
+    curves = np.array([work_s, groups, groups] if drops else [work_s, groups])
+    return _Lines(cell, np.zeros((len(curves), 8 * len(places))), rollout.step.fixed_s * cell, 1, curves)
 
 
 @dataclass(slots=True)
 class _Run:
     rollout: Rollout
-    ended: Table
-    means: Table
+    lines: _Lines
     drops: bool
-    starts: list[float] = field(default_factory=lambda: [0.0])
+    taken: Numbers
+    starts: list[float] = field(default_factory=list)
     sizes: list[float] = field(default_factory=list)
-    born: list[int] = field(default_factory=lambda: [0])
+    born: list[int] = field(default_factory=list)
     begins: list[float] = field(default_factory=lambda: [0.0])
-    taken: list[NDArray[np.float64]] = field(default_factory=list)
     dropped: list[float] = field(default_factory=list)
     place: float = 0.0
+    place_s: float = 0.0
+    """Time there; a group that begins in a cell bends the line between its ends."""
     before: float = 0.0
+    too_old: int = 0
+    """Groups, in the order of their start, that the trainer leaves out."""
 
-    def __post_init__(self) -> None:
-        self.sizes.append(self.rollout.bound + 1)
+    @classmethod
+    def of(cls, rollout: Rollout, *, tokens: float, drops: bool) -> Self:
+        """The first answers, all started at once."""
+        lines = _lines_of(rollout, tokens=tokens, drops=drops)
+        run = cls(rollout, lines, drops, np.zeros(rollout.oldest))
+        run._start(0.0, size=rollout.bound + 1, version=0)
+        return run
 
-    def version_on(self) -> None:
+    @property
+    def _takes(self) -> int:
+        """The line of the groups that the trainer takes from."""
+        return _USEFUL if self.drops else _ENDED
+
+    def version_on(self, version: int, *, counts: bool) -> None:
         """A training step: its groups, its time, and the answers that start with the next version."""
-        version = len(self.begins) - 1
-        last = self._last_needed(version)
-        self._account(version, last=last)
-        begins = max(last, self.place)
-        now = self.begins[-1] + self._seconds(self.place, np.array([begins]))[0]
-        if self.drops and self.dropped[-1] > 1e-6:
-            self._start(begins, size=self.dropped[-1], version=version)
-        self.place, self.before = self._after(begins, seconds=self.rollout.train_s), last
-        self.begins.append(float(now) + self.rollout.train_s + self.rollout.pause_s)
+        self._leave_out(version)
+        held = self.lines.at(self._takes, self.before) + 1
+        last = max(self.lines.where(self._takes, held), self.before)
+        gone = self._grown(_ENDED, last) - self._grown(_USEFUL, last) if self.drops else 0.0
+        self.dropped.append(gone)
+        if counts:
+            self._account(version, last=last)
+        # The last group that is needed ends between two counts.
+        begins = max(self.lines.where(self._takes, held - LAST / self.rollout.groups), self.place)
+        reached_s = self.lines.at(_SPENT, begins) if begins > self.place else self.place_s
+        now = self.begins[-1] + reached_s - self.place_s
+        if gone > _FEWEST:
+            self._start(begins, size=gone, version=version)
+        self.place_s = reached_s + self.rollout.train_s
+        self.place, self.before = self.lines.where(_SPENT, self.place_s), last
+        self.begins.append(now + self.rollout.train_s + self.rollout.pause_s)
         self._start(self.place, size=1.0, version=version + 1)
-        self._forget()
 
     def _start(self, place: float, *, size: float, version: int) -> None:
         self.starts.append(place)
         self.sizes.append(size)
         self.born.append(version)
+        self.lines.add(place, sizes=size)
 
-    def _forget(self) -> None:
-        """Groups that have all been taken no longer count."""
-        while self.before - self.starts[0] > self.ended.longest:
-            for each in (self.starts, self.sizes, self.born):
-                each.pop(0)
+    def _leave_out(self, version: int) -> None:
+        """Groups that have become too old for the trainer."""
+        if not self.drops:
+            return
+        while self.born[self.too_old] < version - math.floor(self.rollout.bound + 1e-9):
+            self.lines.add(self.starts[self.too_old], sizes=np.array([[0.0], [0.0], [-self.sizes[self.too_old]]]))
+            self.too_old += 1
 
-    def _gained(self, known: Table, places: NDArray[np.float64], *, since: float) -> NDArray[np.float64]:
-        """By place and start: what a table grows by between two places, times the size."""
-        starts = np.array(self.starts)
-        upto = np.interp(places[:, None] - starts, known.places, known.means)
-        grown: NDArray[np.float64] = (upto - np.interp(since - starts, known.places, known.means)) * self.sizes
-        return grown
-
-    def _seconds(self, since: float, places: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Time from a place to others."""
-        line, answers = self.rollout.step, self.rollout.answers
-        written = self._gained(self.means, places, since=since).sum(axis=1)
-        found: NDArray[np.float64] = line.fixed_s * (places - since) + line.sequence_s * answers * written
-        return found
-
-    def _fresh(self, version: int) -> NDArray[np.bool_]:
-        """Which groups the trainer would use."""
-        oldest = version - math.floor(self.rollout.bound + 1e-9) if self.drops else -1
-        return np.array(self.born) >= oldest
-
-    def _last_needed(self, version: int) -> float:
-        """Where enough groups have ended for the next training step."""
-        fresh = self._fresh(version)
-        wanted = 1.0 - (LAST / self.rollout.groups if version == 0 else 0.0)
-        low, high = self.before, self.starts[-1] + self.ended.longest
-        for _ in range(2):
-            places = np.linspace(low, high, _POINTS)
-            reached = self._gained(self.ended, places, since=self.before)[:, fresh].sum(axis=1)
-            above = min(max(int(np.searchsorted(reached, wanted)), 1), _POINTS - 1)
-            low, high = float(places[above - 1]), float(places[above])
-        return float(np.interp(wanted, reached, places))
-
-    def _after(self, since: float, *, seconds: float) -> float:
-        """Where answers are so much later."""
-        low, high = since, since + seconds / self.rollout.step.fixed_s
-        for _ in range(2):
-            places = np.linspace(low, high, _POINTS)
-            spent = self._seconds(since, places)
-            above = min(max(int(np.searchsorted(spent, seconds)), 1), _POINTS - 1)
-            low, high = float(places[above - 1]), float(places[above])
-        return float(np.interp(seconds, spent, places))
+    def _grown(self, line: int, last: float) -> float:
+        return self.lines.at(line, last) - self.lines.at(line, self.before)
 
     def _account(self, version: int, *, last: float) -> None:
-        """Ages of what is taken, and what is dropped."""
-        grown = self._gained(self.ended, np.array([last]), since=self.before)[0]
-        fresh = self._fresh(version)
-        old = np.minimum(version - np.array(self.born), self.rollout.oldest - 1)
-        self.taken.append(
-            np.bincount(old[fresh], weights=grown[fresh], minlength=self.rollout.oldest).astype(np.float64)
-        )
-        self.dropped.append(float(grown[~fresh].sum()))
+        """Ages of what is taken."""
+        starts, curve = np.array(self.starts[self.too_old :]), self.lines.curves[_ENDED]
+        places = self.lines.cell * np.arange(float(len(curve)))
+        grown = np.interp(last - starts, places, curve) - np.interp(self.before - starts, places, curve)
+        old = np.minimum(version - np.array(self.born[self.too_old :]), self.rollout.oldest - 1)
+        self.taken += np.bincount(old, weights=grown * self.sizes[self.too_old :], minlength=self.rollout.oldest)

@@ -16,12 +16,15 @@ from scipy.optimize import brentq
 from planner.formulas.rollout_batch import LAST, Rollout, table
 from planner.formulas.rollout_bunches import Bunches, bunches
 
-__all__ = ["Cycle", "Rollout", "asynchronous", "cycle", "ends_in_bunches", "slot_bound", "told"]
+__all__ = ["Cycle", "Rollout", "asynchronous", "cycle", "ends_in_bunches", "is_shorter", "slot_bound", "told"]
 
-_PHASES = 48
+_PHASES = np.linspace(0.0, 1.0, 48)
 _MOST_VERSIONS = 200
+_NONE = 1e-12
 _BUNCHED = 12
 """Bound up to which bunches are told from even steps: beyond, work and not answers binds."""
+_BUNCHES_ADD = 1.25
+"""Steps in bunches are -11 ... +17 % beside even ones: where slots alone make more of them, slots bind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +99,18 @@ def _closed(rollout: Rollout, *, tokens: float) -> Cycle:
 
 def _taken(rollout: Rollout, *, tokens: float) -> float:
     """Tokens gained from the start of a cycle until the trainer takes its groups."""
-    places, means = np.linspace(0.0, tokens, _PHASES), table(rollout.law)
+    places, means = _PHASES * tokens, table(rollout.law)
     written = means.written(rollout.ages(tokens)[:, None] + places).sum(axis=0)
     elapsed_s = rollout.step.fixed_s * places + rollout.step.sequence_s * rollout.answers * (written - written[0])
     return float(np.interp(rollout.cycle_s(tokens) - rollout.train_s, elapsed_s, places))
 
 
 def _surplus(logarithm: float, rollout: Rollout) -> float:
-    """Groups unfinished when the trainer wants to begin, beyond those that may be, in training steps."""
+    """Logarithm, nearly a line, of the groups unfinished when the trainer wants to begin over those that may be."""
     tokens = math.exp(logarithm)
     places = rollout.ages(tokens) + _taken(rollout, tokens=tokens)
-    return float(np.sum(rollout.unfinished(places, tokens=tokens))) - rollout.bound - LAST / rollout.groups
+    unfinished = max(float(np.sum(rollout.unfinished(places, tokens=tokens))), _NONE)
+    return math.log(unfinished / (rollout.bound + LAST / rollout.groups))
 
 
 def slot_bound(rollout: Rollout, *, slots: float) -> Cycle:
@@ -150,11 +154,21 @@ def asynchronous(rollout: Rollout, *, slots: float = math.inf) -> Cycle:
     ----------
     W. Fu et al., "AReaL", 2025, arXiv:2505.24298, section 5.1.
     """
+    held = slot_bound(rollout, slots=slots) if math.isfinite(slots) else None
+    if held is not None and is_shorter(rollout, than_s=held.step_s / _BUNCHES_ADD):
+        return held
     free = cycle(rollout)
-    held = slot_bound(rollout, slots=slots) if math.isfinite(slots) else free
     if free.waits and 0 < rollout.bound <= _BUNCHED:
         free = _bunched(rollout, free=free)
-    return held if held.step_s > free.step_s else free
+    return held if held is not None and held.step_s > free.step_s else free
+
+
+def is_shorter(rollout: Rollout, *, than_s: float) -> bool:
+    """Whether `cycle` is, without looking for it: its groups are finished in time at the place of a longer one."""
+    tokens = (than_s - rollout.pause_s - rollout.work_s) / rollout.step.fixed_s
+    if tokens <= 0 or than_s < rollout.train_s + rollout.pause_s:
+        return False
+    return _surplus(math.log(tokens), rollout) <= 0
 
 
 def _bunched(rollout: Rollout, *, free: Cycle) -> Cycle:

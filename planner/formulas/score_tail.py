@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ _LENGTHS = 96
 _TIMES = 192
 
 
+@lru_cache(maxsize=256)
 def score_tail_s(
     law: AnswerLengths,
     *,
@@ -48,7 +50,7 @@ def score_tail_s(
     H. A. David, H. N. Nagaraja, "Order Statistics", 3rd ed., 2003, section 2.1.
 
     >>> from planner.formulas.observed_lengths import ObservedLengths
-    >>> score_tail_s(ObservedLengths.of([10.0]), service=ObservedLengths.of([3.0]), answers=5, token_s=1.0)
+    >>> round(score_tail_s(ObservedLengths.of([10.0]), service=ObservedLengths.of([3.0]), answers=5, token_s=1.0), 1)
     3.0
     """
     units = answers / group

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from planner.core.catalog import Catalog
 from planner.formulas.answer_lengths import AnswerLengths
@@ -13,6 +13,13 @@ from planner.kinds.rl_rollout.lengths import lengths_of
 from planner.kinds.rl_rollout.physics import Physics, physics
 from planner.kinds.rl_rollout.scoring import Service, service_of
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
+
+if TYPE_CHECKING:
+    from planner.kinds.rl_rollout.batch import Batch
+    from planner.kinds.rl_rollout.turn import Turn
+
+_BATCHES_REMAIN = frozenset({"staleness_bound", "train_exponent"})
+"""Fields that leave a batch that is waited for as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,10 @@ class Base:
     demand: Demand
     service: Service
     """Scoring of one answer."""
+    batches: dict[int, Batch] = field(default_factory=dict, compare=False, repr=False)
+    """Batches that are waited for, by the instances that write them: modes and charts ask for the same ones."""
+    turns: dict[tuple[str, int, int], Turn] = field(default_factory=dict, compare=False, repr=False)
+    """Steps by mode, rollout GPUs and training GPUs."""
 
     @property
     def excess(self) -> float:
@@ -48,5 +59,10 @@ def base_of(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths | None 
 
 def base_at(base: Base, *, law: AnswerLengths | None = None, changes: Mapping[str, Any] | None = None) -> Base:
     """The same design with another law of lengths, or with fields that touch neither an instance nor the demand."""
+    if law is None and all(getattr(base.spec, name) == value for name, value in (changes or {}).items()):
+        return base
     spec = base.spec.model_copy(update=dict(changes or {}))
-    return Base(spec, law or base.law, base.physics, base.demand, base.service)
+    made = Base(spec, law or base.law, base.physics, base.demand, base.service)
+    if law is None and _BATCHES_REMAIN.issuperset(changes or {}):
+        return replace(made, batches=base.batches)
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,32 @@ from planner.formulas.replaced_groups import expected_chain_steps
 from planner.formulas.score_tail import backlog_s, fluid_wait_s, score_tail_s, scorers_for_backlog
 from planner.formulas.sizing import whole
 from planner.kinds.rl_rollout.base import Base
-from planner.kinds.rl_rollout.partial import partial_of
+from planner.kinds.rl_rollout.partial import Partial, partial_of
 from planner.kinds.rl_rollout.scoring import Pool, pool_of
 
 _TENTHS = np.linspace(0.1, 1.0, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The answers of a step on so many instances, all waited for."""
+
+    generation_s: float
+    """To the end of the last answer."""
+    pool: Pool
+    tail_s: float
+    """From there to the last score."""
+    partial: Partial | None
+
+
+def batch_of(base: Base, *, instances: int) -> Batch:
+    """Made once for each number of instances."""
+    found = base.batches.get(instances)
+    if found is None:
+        makes_s = batch_generation_s(base, instances=instances)
+        pool, tail_s = scored_tail(base, generation_s=makes_s, instances=instances)
+        found = base.batches[instances] = Batch(makes_s, pool, tail_s, partial_of(base, instances=instances))
+    return found
 
 
 def batch_generation_s(base: Base, *, instances: int) -> float:

@@ -40,19 +40,16 @@ class Comparison:
     base: Base
     rollout_gpus: int
     training_gpus: int
-    known: Turn | None = None
-    """That of the design itself."""
 
     @property
     def all_gpus(self) -> int:
         return self.rollout_gpus + self.training_gpus
 
     def turn(self, mode: Mode) -> Turn:
-        if self.known is not None and self.known.mode == mode:
-            return self.known
+        """A step of a mode on these GPUs."""
         return turn_of(self.base, mode, rollout_gpus=self.rollout_gpus, training_gpus=self.training_gpus)
 
-    @cached_property
+    @property
     def turns(self) -> Mapping[Mode, Turn]:
         return {mode: self.turn(mode) for mode in MODES}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
-from planner.kinds.rl_rollout.batch import batch_generation_s
+from planner.kinds.rl_rollout.batch import batch_of
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
@@ -139,7 +139,7 @@ def _tail(plan: Plan) -> Iterator[Finding]:
     spec, turn, base = plan.spec, plan.turn, plan.base
     if spec.mode == "asynchronous" or base.tail_floor_s <= _TAIL_MATTERS * turn.generation_s:
         return
-    twice_s = batch_generation_s(base, instances=2 * turn.instances)
+    twice_s = batch_of(base, instances=2 * turn.instances).generation_s
     saved = 1 - (turn.step_s - turn.generation_s + twice_s) / turn.step_s
     gain = "almost nothing" if saved < _HARDLY else f"only {percent(saved)} of the step"
     yield Finding(

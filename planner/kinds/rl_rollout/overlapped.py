@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.formulas import rollout_ages, rollout_modes
 from planner.formulas.rollout_cycle import Cycle, Rollout, asynchronous
@@ -28,16 +29,18 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
     rollout, found, discarded, again_s = settled(base, instances=instances, trains_s=trains_s, sync_s=sync_s)
     step_s = max(found.step_s, trains_s + sync_s, SOON_S)
     tokens = demand.completed * base.law.mean_tokens / (1 - discarded)
-    ages = rollout_ages.ages(rollout, cycle=found) if demand.completed > 0 else np.array([1.0])
     rate = demand.completed / (1 - discarded) / step_s
     fastest = demand.completed * instances / rollout_work_s(base) if demand.completed > 0 else 0.0
     pool = pool_of(spec, service=base.service, rate_per_s=max(min(fastest, _CATCHING_UP * rate), rate))
     backlog_s = max(demand.completed * base.service.mean_s / pool.scorers - step_s, 0.0)
     step_s += backlog_s
-    masked = 0.0
-    if spec.enforcement == "carry":
-        masked = masked_share(base.law, cycle=found, shares=ages, bound=spec.staleness_bound)
-    wasted = wasted_share(base, tokens=tokens)
+
+    def ages() -> NDArray[np.float64]:
+        return rollout_ages.ages(rollout, cycle=found) if demand.completed > 0 else np.array([1.0])
+
+    def masked(shares: NDArray[np.float64]) -> float:
+        return masked_share(base.law, cycle=found, shares=shares, bound=spec.staleness_bound)
+
     generating_s = step_s - sync_s - again_s
     return Turn(
         mode="asynchronous",
@@ -57,8 +60,7 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
         tokens=tokens,
         capacity_tokens=full * step_s,
         utilisation_generating=min(tokens / (full * max(generating_s, SOON_S)), 1.0),
-        ages=ages,
-        beyond=rollout_ages.share_older(ages, bound=spec.staleness_bound) if spec.enforcement == "admission" else 0.0,
+        ages_of=ages,
         discarded=discarded,
         at_cap_versions=base.law.cap_tokens / found.tokens if math.isfinite(base.law.cap_tokens) else 0.0,
         recompute_s=again_s,
@@ -66,7 +68,9 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
         answers=demand.completed / (1 - discarded),
         score_s=base.service.mean_s,
         trained=demand.trained,
-        wasted=wasted + (1 - wasted) * masked,
+        left_out=wasted_share(base, tokens=tokens),
+        admitted_bound=spec.staleness_bound if spec.enforcement == "admission" else None,
+        masked_of=masked if spec.enforcement == "carry" else None,
         cycle=found,
         rollout=rollout,
     )

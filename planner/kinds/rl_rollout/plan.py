@@ -21,7 +21,7 @@ from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.overlapped import rollout_work_s, settled
 from planner.kinds.rl_rollout.returned import Returned, returned_of
-from planner.kinds.rl_rollout.sizing import fleet_gpus
+from planner.kinds.rl_rollout.sizing import fleet_gpus, keeps_up
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
 from planner.kinds.rl_rollout.turn import Turn
@@ -71,15 +71,12 @@ class Plan:
         return useful_samples(self.base)
 
     @cached_property
-    def _turns(self) -> dict[tuple[Mode, int], Turn]:
-        return {}
+    def _needs_in_turns(self) -> float | None:
+        return keeps_up(self.base, "synchronous")
 
-    def turn_at(self, mode: Mode, *, rollout_gpus: int) -> Turn:
-        """A step with other rollout GPUs, kept for who asks again."""
-        found = self._turns.get((mode, rollout_gpus))
-        if found is None:
-            found = self._turns[mode, rollout_gpus] = turn_of(self.base, mode, rollout_gpus=rollout_gpus)
-        return found
+    def needs(self, mode: Mode) -> float | None:
+        """Instances that keep up; synchronous and one step off they are as many."""
+        return keeps_up(self.base, mode) if mode == "asynchronous" else self._needs_in_turns
 
     @property
     def work_s(self) -> float:
@@ -98,11 +95,11 @@ class Plan:
     def comparison(self) -> Comparison:
         """On the GPUs of the design; a co-located one is taken apart as is best for asynchrony."""
         if self.spec.mode != "colocated":
-            return Comparison(self.base, self.rollout_gpus, self.spec.training_gpus, self.turn)
+            return Comparison(self.base, self.rollout_gpus, self.spec.training_gpus)
         split = self.verdict.split if self.verdict else None
         if split is None:
-            return Comparison(self.base, max(self.rollout_gpus, self.spec.instance_gpus), self.spec.training_gpus, None)
-        return Comparison(self.base, split.rollout_gpus, split.training_gpus, None)
+            return Comparison(self.base, max(self.rollout_gpus, self.spec.instance_gpus), self.spec.training_gpus)
+        return Comparison(self.base, split.rollout_gpus, split.training_gpus)
 
     @cached_property
     def bound_needed(self) -> float | None:

@@ -8,6 +8,7 @@ from planner.core.catalog import Catalog
 from planner.core.result import Series
 from planner.formulas import weight_sync
 from planner.formulas.batch_decay import decay
+from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.inputs_services import SYNC_LABELS
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.series_sizes import (
@@ -19,7 +20,6 @@ from planner.kinds.rl_rollout.series_sizes import (
 )
 from planner.kinds.rl_rollout.series_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.series_timeline import timeline
-from planner.kinds.rl_rollout.sizing import keeps_up
 from planner.kinds.rl_rollout.sync import METHODS, PUBLISHED, sync_of, tensors
 from planner.kinds.rl_rollout.table import table
 from planner.kinds.rl_rollout.turn import MODES, PARTS
@@ -58,8 +58,7 @@ def all_series(plan: Plan, *, catalog: Catalog) -> dict[str, Series]:
 def _modes(plan: Plan) -> Series:
     turns, bills = plan.comparison.turns, plan.comparison.bills
     rows = [turns[mode] for mode in MODES]
-    needed = [None if mode == "colocated" else keeps_up(plan.base, mode) for mode in MODES]
-    gpus = [None if count is None else count * plan.spec.instance_gpus for count in needed]
+    needed = [_needed_gpus(plan, mode) for mode in MODES]
     return table(
         "modes",
         "One step of each mode on the same GPUs",
@@ -70,8 +69,18 @@ def _modes(plan: Plan) -> Series:
         ("trainer_idle", "training idle", "ratio", [turn.trainer_idle for turn in rows]),
         ("staleness_mean", "staleness, mean", "versions", [turn.mean_age for turn in rows]),
         ("cost_usd_per_useful_sample", "useful sample", "USD/sample", [bills[mode].per_sample for mode in MODES]),
-        ("rollout_gpus_needed", "GPUs that keep up", "GPUs", gpus),
+        ("rollout_gpus_needed", "GPUs that keep up", "GPUs", needed),
     )
+
+
+def _needed_gpus(plan: Plan, mode: Mode) -> float | None:
+    """Synchronous and one step off, the same."""
+    if mode == "colocated":
+        return None
+    if (mode == "asynchronous") == (plan.spec.mode == "asynchronous") and plan.spec.mode != "colocated":
+        return plan.needed_gpus
+    count = plan.needs(mode)
+    return None if count is None else count * plan.spec.instance_gpus
 
 
 def _lengths(plan: Plan) -> Series:

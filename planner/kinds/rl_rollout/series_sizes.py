@@ -14,13 +14,15 @@ from planner.kinds.rl_rollout.bill import bill_of
 from planner.kinds.rl_rollout.comparison import gain_at
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.lengths import variation
+from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.table import table
 
-_SIZES = 10
-_CAPS = 16
+_TIMES_OURS = (0.25, 0.5, 0.75, 1.0, 1.4, 2.0, 4.0, 8.0)
+"""Fleets that a curve shows, beside that of the design."""
+_CAPS = 10
 _SPLITS = 24
-EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+EXPONENTS = (0.5, 0.75, 1.0)
 _APART: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous")
 
 
@@ -28,7 +30,7 @@ def step_by_gpus(plan: Plan) -> Series:
     """Step of each mode against the rollout GPUs, the training GPUs as they are."""
     counts = _instance_counts(plan)
     unit = plan.spec.instance_gpus
-    steps = {mode: [plan.turn_at(mode, rollout_gpus=count * unit).step_s for count in counts] for mode in _APART}
+    steps = {mode: [turn_of(plan.base, mode, rollout_gpus=count * unit).step_s for count in counts] for mode in _APART}
     floor_s = plan.base.tail_floor_s + plan.spec.training_s
     return table(
         "step_by_gpus",
@@ -40,9 +42,9 @@ def step_by_gpus(plan: Plan) -> Series:
 
 
 def _instance_counts(plan: Plan) -> list[int]:
+    """Closer together where steps bend: about the design."""
     here = plan.comparison.turn("synchronous").instances
-    spread = np.geomspace(max(here / 4, 1), 8 * here, _SIZES)
-    return sorted({*spread.round().astype(int).tolist(), here, 2 * here})
+    return sorted({max(round(times * here), 1) for times in _TIMES_OURS})
 
 
 def utilisation_by_cap(plan: Plan) -> Series:
@@ -122,11 +124,12 @@ def _synchronous_s(base: Base, instances: int) -> float:
 
 def gain_by_exponent(plan: Plan) -> Series:
     """Asynchronous over co-located by how well training speeds up: one measurement of it leaves a range."""
-    gains = [gain_at(plan.base, all_gpus=plan.all_gpus, exponent=exponent) for exponent in EXPONENTS]
+    exponents = sorted({*EXPONENTS, plan.spec.train_exponent})
+    gains = [gain_at(plan.base, all_gpus=plan.all_gpus, exponent=exponent) for exponent in exponents]
     return table(
         "gain_by_exponent",
         "Gain of asynchrony over co-location by how training scales",
-        ("train_exponent", "training speeds up with GPUs to the power", "1", list(EXPONENTS)),
+        ("train_exponent", "training speeds up with GPUs to the power", "1", exponents),
         ("gain", "asynchronous over co-located", "×", gains),
     )
 
@@ -136,10 +139,10 @@ def cost_by_gpus(plan: Plan) -> Series:
     spec, unit = plan.spec, plan.spec.instance_gpus
     counts = _instance_counts(plan)
     if spec.mode == "colocated":
-        counts = sorted({max(plan.rollout_gpus // unit, 0) + extra for extra in range(0, 4 * _SIZES, 4)})
+        counts = sorted({max(plan.rollout_gpus // unit, 0) + extra for extra in range(0, 40, 4)})
     rows = []
     for count in counts:
-        turn = plan.turn_at(spec.mode, rollout_gpus=count * unit)
+        turn = turn_of(plan.base, spec.mode, rollout_gpus=count * unit)
         rows.append(bill_of(plan.base, turn=turn, training_gpus=spec.training_gpus))
     return table(
         "cost_by_gpus",

@@ -14,7 +14,8 @@ from planner.kinds.rl_rollout.overlapped import settled
 from planner.kinds.rl_rollout.sync import sync_of
 from planner.kinds.rl_rollout.turn import instances_of
 
-_SLACK = 1e-6
+_SLACK = 1e-3
+"""Of a step: training that waits less than this is not slowed."""
 
 
 def keeps_up(base: Base, mode: Mode) -> float | None:
@@ -28,10 +29,7 @@ def keeps_up(base: Base, mode: Mode) -> float | None:
 
 def _in_turns(base: Base) -> float | None:
     spec, window_s = base.spec, base.spec.training_s
-    if spec.oversampling > 0 or base.demand.filtered > 0:
-        most = _most(base)
-        return _searched(lambda count: batch_generation_s(base, instances=count) <= window_s, start=1, most=most)
-    return generation.instances_for_deadline(
+    found = generation.instances_for_deadline(
         base.physics.step,
         law=base.law,
         answers=base.demand.completed,
@@ -39,6 +37,14 @@ def _in_turns(base: Base) -> float | None:
         slots=base.physics.running,
         prompt_tokens=spec.prompt_tokens,
     )
+    if spec.oversampling > 0 or base.demand.filtered > 0:
+        return _searched(
+            lambda count: batch_generation_s(base, instances=count) <= window_s,
+            start=1,
+            near=max(math.ceil(found or 1.0), 1),
+            most=_most(base),
+        )
+    return found
 
 
 def _asynchronous(base: Base) -> float | None:
@@ -52,9 +58,8 @@ def _asynchronous(base: Base) -> float | None:
         _, found, _, _ = settled(base, instances=count, trains_s=spec.training_s, sync_s=sync_s)
         return found.step_s <= (spec.training_s + sync_s) * (1 + _SLACK)
 
-    if enough(max(whole(least), 1)):
-        return least
-    return _searched(enough, start=max(whole(least), 1), most=_most(base))
+    start = max(whole(least), 1)
+    return least if enough(start) else _searched(enough, start=start + 1, near=start + 1, most=_most(base))
 
 
 def _most(base: Base) -> int:
@@ -62,15 +67,22 @@ def _most(base: Base) -> int:
     return max(math.ceil(base.demand.completed), 1)
 
 
-def _searched(enough: Callable[[int], bool], *, start: int, most: int) -> float | None:
-    """The first count that is enough, by growing strides and halving; None when none is."""
-    low, stride = start - 1, 1
-    high = start
-    while not enough(high):
-        if high >= most:
-            return None
-        low, high = high, min(high + stride, max(most, high + 1))
-        stride *= 2
+def _searched(enough: Callable[[int], bool], *, start: int, near: int, most: int) -> float | None:
+    """The first count that is enough, by strides that grow from a guess and then halving; None when none is."""
+    high, stride = max(near, start), 1
+    if enough(high):
+        low = high
+        while low >= start and enough(low):
+            high, low = low, low - stride
+            stride *= 2
+        low = max(low, start - 1)
+    else:
+        low = high
+        while not enough(high):
+            if high >= most:
+                return None
+            low, high = high, min(high + stride, max(most, high + 1))
+            stride *= 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -6,8 +6,9 @@ and scoring is not hidden behind it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ PARTS = ("training", "generation", "scoring", "weight_sync", "switch")
 SOON_S = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """A step of a mode on its GPUs."""
 
@@ -42,9 +43,8 @@ class Turn:
     capacity_tokens: float
     """What all rollout GPUs would write in the step at the full rate."""
     utilisation_generating: float
-    ages: NDArray[np.float64]
-    """Share of the groups by age, 0 versions first."""
-    beyond: float
+    ages_of: Callable[[], NDArray[np.float64]]
+    """Asked for the ages of the groups only where someone wants to know them."""
     discarded: float
     at_cap_versions: float
     recompute_s: float
@@ -53,8 +53,12 @@ class Turn:
     """That end in a step and are scored."""
     score_s: float
     trained: float
-    wasted: float
-    """Share of the tokens that nothing is trained on."""
+    left_out: float
+    """Share of the tokens in answers that nothing is trained on."""
+    admitted_bound: float | None = None
+    """Bound that starts of answers keep to, where nothing else enforces it."""
+    masked_of: Callable[[NDArray[np.float64]], float] | None = None
+    """By the ages of the groups, the share of the other tokens that the loss leaves out."""
     cycle: Cycle | None = None
     rollout: Rollout | None = None
 
@@ -65,6 +69,24 @@ class Turn:
     @property
     def utilisation(self) -> float:
         return min(self.tokens / self.capacity_tokens, 1.0) if self.capacity_tokens > 0 else 0.0
+
+    @cached_property
+    def ages(self) -> NDArray[np.float64]:
+        """Share of the groups by age, 0 versions first."""
+        return self.ages_of()
+
+    @property
+    def beyond(self) -> float:
+        """Share of the groups older than a bound that only starts keep to."""
+        if self.admitted_bound is None:
+            return 0.0
+        return rollout_ages.share_older(self.ages, bound=self.admitted_bound)
+
+    @property
+    def wasted(self) -> float:
+        """Share of the tokens that nothing is trained on."""
+        masked = self.masked_of(self.ages) if self.masked_of else 0.0
+        return self.left_out + (1 - self.left_out) * masked
 
     @property
     def mean_age(self) -> float:
