@@ -17,7 +17,7 @@ from planner.formulas.rollout_batch import LAST, Rollout, table
 _CELLS = 256
 """Of the grid of tokens, up to the longest answer of the slowest instance; more where a step is short beside it."""
 _MOST_CELLS = 2048
-_CELLS_A_STEP = (32, 128)
+_CELLS_A_STEP = 32
 _REACH = 1.3
 _MOST_VERSIONS = 48
 _FEWEST = 1e-6
@@ -116,15 +116,18 @@ class _Lines:
         return found
 
     def where(self, line: int, value: float) -> float:
-        """The place of a value; of groups the last place if there are not so many."""
-        while line == _SPENT and self.values[line, self.known - 1] <= value:
-            self._reach(2 * self.known)
+        """The place of a value, or the end of what is known: nothing runs beyond it."""
         reached = self.values[line, : self.known]
         after = min(max(int(reached.searchsorted(value)), 1), self.known - 1)
         low, high = reached[after - 1 : after + 1].tolist()
         part = (value - low) / (high - low) if high > low else 1.0
         found: float = (after - 1 + min(part, 1.0)) * self.cell
         return found
+
+    @property
+    def end_s(self) -> float:
+        """Time when all groups have ended."""
+        return float(self.values[_SPENT, self.known - 1])
 
     def _reach(self, index: int) -> None:
         """Go on with what is known at the end: no group adds anything beyond it."""
@@ -144,8 +147,7 @@ def _lines_of(rollout: Rollout, *, tokens: float, drops: bool) -> _Lines:
     """Before any group begins; without dropped groups all may be taken."""
     known = table(rollout.law)
     reach = _REACH * known.longest
-    fine, finest = (tokens / cells for cells in _CELLS_A_STEP)
-    cell = max(min(reach / _CELLS, fine), reach / _MOST_CELLS, finest)
+    cell = max(min(reach / _CELLS, tokens / _CELLS_A_STEP), reach / _MOST_CELLS)
     places = cell * np.arange(float(math.ceil(reach / cell) + 1))
     work_s = rollout.step.sequence_s * rollout.answers * known.written(places)
     groups = 1 - rollout.unfinished(places, tokens=tokens)
@@ -199,7 +201,7 @@ class _Run:
         now = self.begins[-1] + reached_s - self.place_s
         if gone > _FEWEST:
             self._start(begins, size=gone, version=version)
-        self.place_s = reached_s + self.rollout.train_s
+        self.place_s = min(reached_s + self.rollout.train_s, self.lines.end_s)
         self.place, self.before = self.lines.where(_SPENT, self.place_s), last
         self.begins.append(now + self.rollout.train_s + self.rollout.pause_s)
         self._start(self.place, size=1.0, version=version + 1)
