@@ -24,12 +24,14 @@ SAME = 1e-9
 """Relative difference up to which two figures are the same: it comes from arithmetic, not from a design."""
 
 _SCALED = ("bytes", "B", "bit", "W", "Wh", "FLOP", "Hz")
+_NO_BASE = 1e6
+"""Times what a figure was, from which on it was as good as nothing."""
 _SMALL_SI = (("n", -9), ("µ", -6), ("m", -3))
 
 
 def counts_things(unit: str) -> bool:
     """Whether a unit is a plural of things ("GPUs", "sequences"): such figures are whole and lose the s at one."""
-    return len(unit) > 3 and unit.endswith("s") and unit.isalpha() and unit not in ("bytes", "days")
+    return len(unit) > 3 and unit.endswith("s") and unit.isalpha() and unit not in ("bytes", "days", "mins")
 
 
 def parse(text: str, unit: str, shown: str = "") -> float:
@@ -108,6 +110,8 @@ def _relative(difference: float, *, base: float) -> str:
     if base == 0:
         return ""
     share = difference / abs(base)
+    if abs(share) >= _NO_BASE:
+        return ""
     if abs(share) >= 10:
         return f"{MINUS if share < 0 else '+'}{_digits(abs(share))}{NBSP}×"
     return f"{MINUS if share < 0 else '+'}{_digits(100 * abs(share), at_most=1)}{NBSP}%"

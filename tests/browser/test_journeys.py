@@ -149,9 +149,17 @@ def _is_our_worker(entry: Path, run: LocalRun) -> bool:
     return "celery" in command and f"LOCAL_DIR={run.data}" in environment
 
 
-def test_cancel_stops_within_a_second(open_page: Any, api: Api) -> None:
-    body = {"kind": "llm_serving", "spec": {"peak_rps": 498}, "duration_s": 36_000, "seed": 12}
-    status, _, headers = api.call("POST", "/api/v1/simulations/", body)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "llm_serving", "spec": {"peak_rps": 498}, "duration_s": 36_000},
+        {"kind": "multi_lora", "spec": {"adapters": 999}, "duration_s": 300_000},
+        {"kind": "rl_rollout", "spec": {"problems": 127}, "options": {"steps": 2400, "modes": "chosen"}},
+    ],
+    ids=lambda body: body["kind"],
+)
+def test_cancel_stops_within_a_second(open_page: Any, api: Api, body: dict[str, Any]) -> None:
+    status, _, headers = api.call("POST", "/api/v1/simulations/", {**body, "seed": 12})
     assert status == 202
     page = open_page(headers["Location"].removeprefix("/api/v1"))
     expect(page.locator(".head .tag").first).to_have_text(re.compile("running", re.IGNORECASE), timeout=SLOW_MS)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
-from tests.browser.runs import estimate_and_simulation, expect_chart, follow_up, simulate, titles
+from tests.browser.runs import estimate_and_simulation, expect_chart, finished, follow_up, simulate, titles
 
 pytestmark = pytest.mark.browser
 
@@ -147,3 +150,87 @@ def test_a_follow_up_runs_what_it_speaks_of(
     for found in finds:
         expect(page.locator("#findings")).to_contain_text(found)
     assert chart in titles(page)
+
+
+@dataclass(frozen=True)
+class Mended:
+    """An example whose finding is applied, and what the page says before and after."""
+
+    example: str
+    finding: str
+    before: str
+    after: str
+    field: tuple[str, str]
+    beside: str
+    """Another example of the kind, for a comparison."""
+    costs: str
+    """A row of the comparison."""
+
+
+MENDED = {
+    "adapters": Mended(
+        example="multi_lora/?example=multi-lora-past-the-cliff",
+        finding="16 slots are too few",
+        before="7 % of the requests find their adapter on the GPU",
+        after="32 % of the requests find their adapter on the GPU",
+        field=("routing", "load_aware"),
+        beside="multi_lora/?example=multi-lora-thousand",
+        costs="Adapter in a slot",
+    ),
+    "rollout": Mended(
+        example="rl_rollout/?example=rl-rollout-no-gain",
+        finding="co-located, training waits",
+        before="8 GPUs generate and train in turns",
+        after="training hardly waits",
+        field=("mode", "asynchronous"),
+        beside="rl_rollout/?example=rl-rollout-reference",
+        costs="Cost of a useful sample",
+    ),
+}
+
+
+def saved_as(page: Any, name: str) -> str:
+    """The address of the design the form is saved as."""
+    page.locator("#save-as > summary").click()
+    page.locator("#save-name").fill(name)
+    page.locator("#save-as").get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url(re.compile(r"/designs/[0-9a-f-]{36}/"))
+    address: str = page.url
+    return address
+
+
+@pytest.mark.parametrize("case", MENDED.values(), ids=MENDED)
+def test_a_finding_is_applied_and_the_design_saved_compared_shared_and_printed(open_page: Any, case: Mended) -> None:
+    page = open_page(f"/designs/new/{case.example}")
+    answer = page.locator("#answer")
+    expect(answer).to_contain_text(case.before)
+    page.locator("#findings .finding", has_text=case.finding).get_by_role("button").click()
+    expect(answer).to_contain_text(case.after)
+    name, value = case.field
+    assert dict(page.locator("#inputs").evaluate("form => [...new FormData(form)]"))[name] == value
+    mended = saved_as(page, "Mended")
+
+    page.goto(f"/designs/new/{case.beside}")
+    beside = saved_as(page, "Beside")
+    ids = [address.rstrip("/").rsplit("/", 1)[-1] for address in (mended, beside)]
+    page.goto("/compare/?" + "&".join(f"d={one}" for one in ids))
+    expect(page.locator("table.compare").first).to_contain_text(case.costs)
+    assert len(titles(page)) >= 2
+
+    page.goto(mended)
+    page.locator("#share > summary").click()
+    page.get_by_role("button", name="Make a link").click()
+    page.wait_for_load_state()
+    link = page.locator("#share input[readonly]").first.input_value()
+    stranger = open_page(link, signed_out=True)
+    expect(stranger.locator("main")).to_contain_text(case.after)
+    assert stranger.locator("figure.chart").count() >= 8
+
+    page.locator("#report > summary").click()
+    page.locator("#report").get_by_role("button", name="A4").click()
+    finished(page)
+    address = page.get_by_role("link", name="Open the PDF").get_attribute("href")
+    sheets = PdfReader(io.BytesIO(page.request.get(address).body())).pages
+    text = " ".join(" ".join(sheet.extract_text() for sheet in sheets).split())
+    assert "Mended" in text
+    assert "Sources" in text

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.browser.runs import finished
 from tests.journeys.local_run import Api
 
 pytestmark = pytest.mark.browser
@@ -23,6 +24,10 @@ PAGES = (
     MEASURED,
     '/designs/new/engine_instance/?set={"rate_rps":28}',
     '/designs/new/engine_instance/?set={"rate_rps":3000}',
+    "/designs/new/multi_lora/",
+    "/designs/new/multi_lora/?example=multi-lora-past-the-cliff",
+    "/designs/new/rl_rollout/",
+    '/designs/new/rl_rollout/?set={"problems":0}',
     "/compare/",
     "/jobs/",
     "/catalog/",
@@ -33,6 +38,8 @@ PAGES = (
     "/workloads/azure-2023-conversation/",
     "/methods/",
     "/methods/llm_serving/",
+    "/methods/multi_lora/",
+    "/methods/rl_rollout/",
     "/api-guide/",
     "/validation/",
     "/validation/?quantity=estimate_against_simulation&colour=gpu",
@@ -61,6 +68,31 @@ def test_a_comparison_is_accessible_in_every_look(open_page: Any, api: Api) -> N
     ids = []
     for name, spec in (("Axe A", {}), ("Axe B", {"headroom": 0.1}), ("Axe C", {"spare_decode_units": 1})):
         ids.append(api.call("POST", "/api/v1/designs/", {"kind": "llm_serving", "name": name, "spec": spec})[1]["id"])
+    for width, dark in LOOKS:
+        page = open_page("/compare/?" + "&".join(f"d={one}" for one in ids), width=width, dark=dark)
+        assert_sound(page, width=width)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "multi_lora", "duration_s": 20},
+        {"kind": "rl_rollout", "options": {"steps": 2, "warmup_steps": 1}},
+    ],
+    ids=lambda body: body["kind"],
+)
+def test_a_run_is_accessible_in_every_look(open_page: Any, api: Api, body: dict[str, Any]) -> None:
+    status, _, headers = api.call("POST", "/api/v1/simulations/", {"spec": {}, **body})
+    assert status == 202
+    path = headers["Location"].removeprefix("/api/v1")
+    finished(open_page(path))
+    for width, dark in LOOKS:
+        assert_sound(open_page(path, width=width, dark=dark), width=width)
+
+
+def test_kinds_beside_each_other_are_accessible_in_every_look(open_page: Any, api: Api) -> None:
+    kinds = ("multi_lora", "rl_rollout", "gateway")
+    ids = [api.call("POST", "/api/v1/designs/", {"kind": kind, "name": f"Axe {kind}"})[1]["id"] for kind in kinds]
     for width, dark in LOOKS:
         page = open_page("/compare/?" + "&".join(f"d={one}" for one in ids), width=width, dark=dark)
         assert_sound(page, width=width)

@@ -177,6 +177,8 @@ def test_three_digits_are_within_half_a_percent(value: float) -> None:
         (0, 3, "s", ("+3~s", "")),
         (1, 50, "", ("+49", "+49~×")),
         (None, 3, "s", ("—", "")),
+        (240, 60, "s", ("−3~min", "−75~%")),
+        (1e-14, 0.5, "s", ("+500~ms", "")),
     ],
 )
 def test_a_delta_is_signed_absolute_then_relative(

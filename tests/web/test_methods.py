@@ -14,7 +14,7 @@ TEXT = """# How it is made
 Some **bold** words and `code`.
 
 | part | share |
-|---|---|
+|---|--:|
 | a | 1 |
 
     tokens · bytes < limit
@@ -43,6 +43,9 @@ def test_the_text_is_set_with_its_tables(signed_in):
     assert "<h1>How it is made</h1>" in text
     assert "<strong>bold</strong>" in text
     assert '<div class="scroll" tabindex="0"><table class="data">' in text
+    assert '<th class="n">share</th>' in text
+    assert '<td class="n">1</td>' in text
+    assert " style=" not in text
     assert '<pre class="codeblock" tabindex="0"><code>tokens · bytes &lt; limit' in text
 
 

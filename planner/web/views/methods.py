@@ -42,6 +42,8 @@ def html_of(markdown: str) -> SafeString:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
+    parser.add_render_rule("th_open", _cell)
+    parser.add_render_rule("td_open", _cell)
     parser.add_render_rule("code_block", _code)
     parser.add_render_rule("fence", _code)
     return SafeString(parser.render(markdown))
@@ -53,6 +55,12 @@ def _table_open(*_parts: Any) -> str:
 
 def _table_close(*_parts: Any) -> str:
     return "</table></div>"
+
+
+def _cell(_renderer: Any, tokens: Sequence[Token], place: int, *_parts: Any) -> str:
+    """Columns of figures by their class: the style that markdown would write is barred by the policy of the pages."""
+    is_figure = "right" in str(tokens[place].attrGet("style"))
+    return f'<{tokens[place].tag} class="n">' if is_figure else f"<{tokens[place].tag}>"
 
 
 def _code(_renderer: Any, tokens: Sequence[Token], place: int, *_parts: Any) -> str:
