@@ -108,8 +108,8 @@ def use(state, u, k):  # type: ignore[no-untyped-def]
 
 
 @inner
-def rest(state, u, k):  # type: ignore[no-untyped-def]
-    """A request of the adapter has left the batch; after the last one others may have its slot."""
+def rest(state, u, k, now_s):  # type: ignore[no-untyped-def]
+    """A request of the adapter has left the batch; after the last one others may have its slot, or its pages."""
     unit, cell = state.units[u], state.cells[u, k]
     cell.users -= 1
     if cell.users > 0 or k == state.params[0].adapters:
@@ -121,6 +121,8 @@ def rest(state, u, k):  # type: ignore[no-untyped-def]
         unit.idle += 1
         if cell.queued == 0 and cell.host == IN_HOST:
             put_newest(state, u, IN_MEMORY, k)
+        if state.params[0].adapter_tokens > 0:
+            evict(state, u, k, now_s)
 
 
 @inner

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from planner.catalog.files import DATA
 from planner.core.catalog import MissingFigure
-from planner.formulas.distinct import distinct_in_load
 from planner.formulas.memory import weight_bytes
-from planner.formulas.popularity import zipf
 from planner.kinds.multi_lora.plan import plan
 from planner.kinds.multi_lora.replica import Replica
 from planner.kinds.multi_lora.spec import MultiLoraSpec
@@ -32,7 +30,6 @@ VARIATION = ((LONGEST - SHORTEST + 1) ** 2 - 1) / 12 / MEAN_TOKENS**2
 """Squared, of lengths that are uniform from 8 to 511."""
 GROWING, STEADY_S, SOON = 0.03, 0.1, 0.005
 """Of the length of a run: mean TTFT above which a queue grew, latency below which it was steady, TTFT of no queue."""
-PAGING_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -107,23 +104,12 @@ def lines() -> tuple[dict[str, str], ...]:
 
 
 def replica_of(run: Run, *, overhead_s: float | None = None, running: float | None = None) -> Replica:
-    """The replica of a run. Slots are as many as adapters run at once, because S-LoRA frees pages at once.
-
-    ``running`` requests; None: as many as the pool holds beside their adapters.
-    """
-    slots = 1
-    for _ in range(PAGING_ROUNDS):
-        found = _replica(run, slots=slots, overhead_s=overhead_s)
-        at_once = found.memory.places if running is None else running
-        wanted = distinct_in_load(zipf(max(run.adapters, 1), exponent=0.0), running=at_once).mean
-        if (needed := max(math.floor(wanted + 0.5), 1)) == slots:
-            break
-        slots = needed if slots == 1 else round((slots + needed) / 2)
-    return found
+    """The replica of a run with so many running; None: as many as the pool holds beside their adapters."""
+    return replace(_replica(run, overhead_s=overhead_s), batch=running)
 
 
 @lru_cache(maxsize=1024)
-def _replica(run: Run, *, slots: int, overhead_s: float | None) -> Replica:
+def _replica(run: Run, *, overhead_s: float | None) -> Replica:
     llm, gpu = catalog().llm(LLMS[run.setting]), catalog().gpu(GPUS[run.gpu])
     cell_bytes = 2 * llm.layers * llm.kv_heads * llm.head_dim * 2
     total = gpu.figure("visible_memory_bytes" if gpu.has("visible_memory_bytes") else "memory_bytes")
@@ -154,7 +140,6 @@ def _replica(run: Run, *, slots: int, overhead_s: float | None) -> Replica:
         "max_batch": 1000,
         "memory_share": 1.0,
         "reserved_bytes": total - pool_bytes - weight_bytes(llm, dtype="bf16"),
-        "slots": slots if run.adapters else 1,
         "host_adapters": max(run.adapters, 1),
         "tpot_slo_s": 10.0,
     }

@@ -128,6 +128,10 @@ def variants(spec: MultiLoraSpec, result: Result) -> Sequence[Variant]:
 def _of_slots(spec: MultiLoraSpec, result: Result) -> list[Variant]:
     slots = int(result.value("gpu_slots") or 0)
     changes: list[tuple[str, dict[str, Any]]] = []
+    if spec.paged:
+        slotted = {"engine": "sglang", "slots": None, "pinned_adapters": 0}
+        return [Variant("Slots instead of pages shared with KV", slotted, OF_SLOTS)]
+    changes.append(("Pages shared with KV instead of slots", {"engine": "slora"}))
     if slots >= 2:
         changes.append(
             (

@@ -88,7 +88,7 @@ def _by_tenant(plan: Plan) -> tuple[Array, Array]:
     shares = adapter_shares(spec, asked=asked)
     copies = copies_of(plan, shares)
     seen = shares * plan.fleet.replicas / copies
-    slots = replica.memory.slots
+    slots = plan.held
     if slots <= 0 or not replica.adapter.exists or replica.adapted <= 0:
         absent = np.ones_like(shares)
     elif slots >= replica.seen.items - 1e-9:
@@ -120,7 +120,7 @@ def _fleet_time(plan: Plan) -> FleetTime:
     spec, found = plan.spec, plan.latency
     needed_gpus = plan.served * spec.gpus_per_replica
     memory, step = plan.parts.memory, plan.replica.step(plan.running)
-    slots = max(memory.resident_adapters, memory.slots)
+    slots = memory.held if memory.in_pages is None else plan.held
     stalled = 0.0 if found is None else min(found.rate_rps * found.replica.stall_s, 1.0)
     running = plan.running if found is None else found.rate_rps * found.residence_s
     share = memory.gpu_slot_bytes / memory.usable_bytes if memory.usable_bytes > 0 else 0.0

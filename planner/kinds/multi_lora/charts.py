@@ -21,7 +21,7 @@ def charts(spec: MultiLoraSpec, result: Result) -> Sequence[Chart]:
         _step(result),
         _read(spec, result),
         _distinct(spec, result),
-        hits(result),
+        hits(spec, result),
         _memory(result),
         trade(result),
         ttft(result),

@@ -19,6 +19,8 @@ def cliff(spec: MultiLoraSpec, result: Result) -> Chart | None:
     """Waits by slots, against the time of a copy."""
     series = result.series["slot_cliff"]
     counts, swaps = numbers(series, "slots"), numbers(series, "swap_s")
+    if not counts:
+        return None
     least = max(LEAST_OF_COPY * (swaps[0] or 0.0), LEAST_S)
     drawn, tails = (_from(least, numbers(series, name)) for name in ("slot_wait_s", "slot_wait_p99_s"))
     if not any(drawn) or spec.requests_per_s <= 0:
@@ -55,14 +57,18 @@ def _from(least: float, waits: Sequence[float | None]) -> list[float | None]:
     return [wait if wait is not None and wait >= least else None for wait in waits]
 
 
-def hits(result: Result) -> Chart:
+def hits(spec: MultiLoraSpec, result: Result) -> Chart:
     """Hits of slots and of host memory."""
     series = result.series["hits_by_slots"]
     counts = numbers(series, "slots")
     slots, hit = result.value("gpu_slots") or 0.0, result.value("gpu_hit_share") or 0.0
     host = result.value("host_adapters") or 0.0
     held = hit + (result.value("host_hit_share") or 0.0)
-    limits = [Limit(slots, counted(slots, "slot"), axis="x")]
+    own = counted(slots, "slot")
+    if spec.paged:
+        slots = result.value("distinct_in_batch") or 0.0
+        own = f"{some(slots)} in pages"
+    limits = [Limit(slots, own, axis="x")]
     if host <= (counts[-1] or 0.0):
         limits.append(Limit(host, f"{host:,.0f} in host memory", axis="x"))
     return Chart(
@@ -78,7 +84,7 @@ def hits(result: Result) -> Chart:
             Trace("any replica", x=counts, y=numbers(series, "hit_share_anywhere"), order=1),
         ),
         limits=tuple(limits),
-        summary=f"{percent(hit)} of the requests find their adapter in {counted(slots, 'slot')}.",
+        summary=f"{percent(hit)} of the requests find their adapter on the GPU, with {own}.",
     )
 
 

@@ -62,17 +62,19 @@ def _memory(plan: Plan) -> Figures:
     memory, adapter = plan.parts.memory, plan.parts.adapter
     given = plan.spec.adapter_memory_bytes
     working = f"{show(given, 'bytes', shown='GiB')} / {show(memory.gpu_slot_bytes, 'bytes', shown='MiB')}"
-    stated = plan.spec.slots is not None or memory.gpu_slot_bytes <= 0
+    if plan.spec.paged:
+        working = f"{show(max(memory.pool_bytes, 0.0), 'bytes')} / {show(memory.gpu_slot_bytes, 'bytes')}"
+    stated = (plan.spec.slots is not None and not plan.spec.paged) or memory.gpu_slot_bytes <= 0
     yield figure("resident_adapters", memory.resident_adapters, working="" if stated else working)
     yield figure("slot_bytes", memory.gpu_slot_bytes)
     yield figure("slot_wasted_share", max(adapter.wasted_share, 0.0))
-    yield figure("gpu_slots", memory.slots)
+    yield figure("gpu_slots", memory.slots if memory.in_pages is None else round(memory.in_pages))
     yield figure("host_adapters", memory.host_adapters)
     yield figure("kv_tokens", memory.kv_tokens)
     yield figure(
         "kv_tokens_lost",
         memory.kv_tokens_lost,
-        working=f"{memory.resident_adapters:,} × {memory.gpu_slot_bytes:,.0f} B / {memory.kv_bytes_per_token:,.0f} B",
+        working=f"{memory.held:,.4g} × {memory.gpu_slot_bytes:,.0f} B / {memory.kv_bytes_per_token:,.0f} B",
     )
     yield figure("kv_share_lost", memory.kv_share_lost)
     parts = memory.parts()
@@ -93,8 +95,8 @@ def _hits(plan: Plan) -> Figures:
     yield figure("distinct_in_batch", replica.step(running).distinct)
     yield figure("distinct_anywhere", plan.anywhere.distinct(running).mean)
     yield figure("distinct_deviation", different.deviation)
-    yield figure("safe_slots", safe)
-    yield figure("slot_pressure", different.mean / slots if slots else None)
+    yield figure("safe_slots", None if plan.spec.paged else safe)
+    yield figure("slot_pressure", different.mean / slots if slots and not plan.spec.paged else None)
     found = plan.latency
     yield figure("prefix_hit_share", replica.prefix_hits(running) if found is None else found.prefix_hits)
     trace = plan.parts.asked.trace

@@ -236,8 +236,8 @@ def _lost(plan: Plan) -> Iterator[Finding]:
         code="one_lost",
         severity="info" if fits else "warning",
         message=f"One replica lost leaves {counted(left, 'replica')} {percent(used)} "
-        f"used{'' if fits else ': more than there is'}. Its adapters move: {some(plan.replica.memory.slots)} slots "
-        f"are filled anew, each of the rest then serves {some(after.replica.seen.items)} adapters.",
+        f"used{'' if fits else ': more than there is'}. Its adapters move: {some(plan.held)} are "
+        f"copied in anew, each of the rest then serves {some(after.replica.seen.items)} adapters.",
         metric="utilisation_one_lost",
         suggestion=None if fits else "Add a spare one.",
         change=None if fits else {"replicas": None, "spare_replicas": max(plan.spec.spare_replicas, 1)},

@@ -20,7 +20,9 @@ def slot_findings(plan: Plan) -> Iterator[Finding]:
     if not plan.parts.adapter.exists or plan.replica.adapted <= 0:
         return
     yield from _host(plan)
-    if plan.replica.memory.slots > 0:
+    if plan.spec.paged:
+        yield from _pages(plan)
+    elif plan.replica.memory.slots > 0:
         yield from _cliff(plan)
         yield from _kv(plan)
 
@@ -37,7 +39,17 @@ def _impossible(plan: Plan) -> Iterator[Finding]:
             suggestion="Choose other matrices.",
             change={"targets": "attention" if spec.targets != "attention" else "linear", "enabled_targets": None},
         )
-    elif memory.resident_adapters < 1:
+    elif spec.paged and memory.resident_adapters < 1 <= memory.pool_bytes:
+        yield Finding(
+            code="no_slot",
+            severity="error",
+            message=f"Pages of {show(memory.pool_bytes, 'bytes')} hold no adapter of "
+            f"{show(memory.gpu_slot_bytes, 'bytes')}: none can be served.",
+            metric="resident_adapters",
+            suggestion="Give the base more GPUs.",
+            change={"gpus_per_replica": min(2 * spec.gpus_per_replica, 64)},
+        )
+    elif not spec.paged and memory.resident_adapters < 1:
         yield Finding(
             code="no_slot",
             severity="error",
@@ -59,7 +71,7 @@ def _impossible(plan: Plan) -> Iterator[Finding]:
             suggestion="Give the base more GPUs, or adapters less memory.",
             change={"gpus_per_replica": min(2 * spec.gpus_per_replica, 64)},
         )
-    if adapter.exists and 0 < memory.slots <= spec.pinned_adapters and memory.slots < spec.adapters:
+    if adapter.exists and not spec.paged and 0 < memory.slots <= spec.pinned_adapters < spec.adapters:
         yield Finding(
             code="pinned_over_slots",
             severity="error",
@@ -74,13 +86,13 @@ def _impossible(plan: Plan) -> Iterator[Finding]:
 def _host(plan: Plan) -> Iterator[Finding]:
     """The host level below the slots."""
     spec, memory = plan.spec, plan.parts.memory
-    wanted = min(memory.resident_adapters, spec.adapters)
+    wanted = min(round(memory.held) if spec.paged else memory.resident_adapters, spec.adapters)
     if memory.host_adapters < wanted:
         yield Finding(
             code="host_below_slots",
             severity="error",
             message=f"Host memory keeps {counted(memory.host_adapters, 'adapter')}, the GPU has "
-            f"{counted(memory.resident_adapters, 'slot')}: every slot is filled from host memory, and engines refuse "
+            f"{counted(wanted, 'slot')}: every slot is filled from host memory, and engines refuse "
             f"fewer there. Figures count {counted(memory.slots, 'slot')}.",
             metric="host_adapters",
             suggestion="Keep at least as many in host memory.",
@@ -160,6 +172,23 @@ def _change(plan: Plan, *, safe: float) -> dict[str, object]:
         host = plan.spec.host_adapters
         return {"slots": wanted} if host is None or host >= wanted else {"slots": wanted, "host_adapters": wanted}
     return {"replicas": None, "max_batch": max(int(plan.replica.limits["slots"]), 1)}
+
+
+def _pages(plan: Plan) -> Iterator[Finding]:
+    """Adapters and KV cache in the same pages."""
+    memory, spec = plan.parts.memory, plan.spec
+    each = memory.request_tokens * memory.kv_bytes_per_token + memory.state_bytes
+    without = min(max(memory.pool_bytes, 0.0) / each, float(spec.max_batch)) if each > 0 else float(spec.max_batch)
+    missing = percent(1 - plan.tiers.gpu)
+    yield Finding(
+        code="pages_shared",
+        severity="info",
+        message="There are no slots: adapters lie in the pages of the KV cache, each at its own size, as long as one "
+        f"of its requests runs. No request waits for a slot, {missing} bring their adapter in. At most "
+        f"{counted(plan.replica.places, 'request')} run at once beside {some(memory.held)} adapters, "
+        f"{show(memory.slot_bytes, 'bytes')} of a GPU; without adapters {counted(without, 'request')} would.",
+        metric="places",
+    )
 
 
 def _kv(plan: Plan) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from planner.formulas.sizing import whole
 from planner.formulas.typical_replica import TypicalReplica
 from planner.kinds.multi_lora.asked import Asked, seen_by_replica
 from planner.kinds.multi_lora.base import Base
-from planner.kinds.multi_lora.memory import Memory
+from planner.kinds.multi_lora.memory import Memory, paged_for
 from planner.kinds.multi_lora.replica import Replica
 from planner.kinds.multi_lora.shapes import Adapter
 from planner.kinds.multi_lora.spec import MultiLoraSpec
@@ -36,9 +36,10 @@ class Parts:
         """One of so many replicas."""
         key = (replicas, routing or self.spec.routing)
         if key not in self.made:
-            self.made[key] = Replica(
-                self.spec, self.base, self.adapter, self.memory, self.seen(*key[:1], routing=key[1])
-            )
+            seen, memory = self.seen(replicas, routing=routing), self.memory
+            if self.spec.paged:
+                memory = paged_for(memory, self.spec, seen=seen.popularity)
+            self.made[key] = Replica(self.spec, self.base, self.adapter, memory, seen)
         return self.made[key]
 
 

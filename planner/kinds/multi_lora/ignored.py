@@ -49,15 +49,18 @@ def _asked(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _memory(plan: Plan) -> Iterator[tuple[str, str]]:
     spec = plan.spec
-    if spec.slots is not None:
+    if spec.paged:
+        names = ("adapter_memory_bytes", "slots", "pinned_adapters", "tenant_slots")
+        yield from ((name, "adapters have no slots, only pages while they run") for name in names)
+    elif spec.slots is not None:
         yield "adapter_memory_bytes", "the number of slots is stated"
     if spec.host_adapters is not None:
         yield "host_memory_bytes", "the number of adapters in host memory is stated"
-    if spec.engine == "slora":
+    if spec.paged:
         yield from ((name, "pages are as large as the adapters") for name in ("max_rank", "enabled_targets"))
     if plan.parts.adapter.slot_matrices == plan.parts.adapter.matrices:
         yield "enabled_targets", "the LLM has no more matrices than the adapted ones"
-    if _same_slot(plan):
+    if not spec.paged and _same_slot(plan):
         yield "engine", "a slot has the same size in each of them"
     if spec.gpus_per_replica == 1:
         yield "sharding", "a replica has one GPU"

@@ -21,7 +21,7 @@ class EngineInputs(LoadInputs):
         label=_("Engine"),
         group=ENGINE,
         labels={"vllm": "vLLM", "sglang": "SGLang", "slora": "S-LoRA", "other": _("Other")},
-        help=_("vLLM takes certain largest ranks only; S-LoRA has pages of the adapters' own size instead of slots."),
+        help=_("vLLM takes certain largest ranks only; S-LoRA has no slots: adapters share pages with KV."),
     )
     kernels: Literal["grouped", "gather"] = choice(
         "grouped",

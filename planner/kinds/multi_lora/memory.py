@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.formulas import adapters
+from planner.formulas.adapter_pages import shared_pages
 from planner.formulas.cost import exact_parts
+from planner.formulas.popularity import Popularity
 from planner.kinds.multi_lora.base import Base, resident_tokens
 from planner.kinds.multi_lora.shapes import Adapter
 from planner.kinds.multi_lora.spec import MultiLoraSpec
@@ -30,16 +32,23 @@ class Memory:
     kv_bytes_per_token: float
     state_bytes: float
     request_tokens: float
+    in_pages: float | None = None
+    """Adapters in the pages of the KV cache when as many run as can; None: they have slots."""
+
+    @property
+    def held(self) -> float:
+        """Adapters that have their place taken from the budget."""
+        return float(max(self.resident_adapters, self.slots)) if self.in_pages is None else self.in_pages
 
     @property
     def slot_bytes(self) -> float:
         """Taken from the budget by slots, in use or not."""
-        return max(self.resident_adapters, self.slots) * self.gpu_slot_bytes
+        return self.held * self.gpu_slot_bytes
 
     @property
     def kv_bytes(self) -> float:
         """What is left; below zero when it does not fit."""
-        return self.usable_bytes - self.weight_bytes - self.reserved_bytes - self.slot_bytes
+        return self.pool_bytes - self.slot_bytes
 
     @property
     def kv_tokens(self) -> float:
@@ -50,10 +59,15 @@ class Memory:
     def kv_tokens_lost(self) -> float:
         """Tokens whose place the slots take."""
         return adapters.displaced_tokens(
-            max(self.resident_adapters, self.slots),
+            self.held,
             slot_bytes=self.gpu_slot_bytes,
             kv_bytes_per_token=self.kv_bytes_per_token,
         )
+
+    @property
+    def pool_bytes(self) -> float:
+        """What slots or pages of adapters and KV cache share."""
+        return self.usable_bytes - self.weight_bytes - self.reserved_bytes
 
     @property
     def kv_share_lost(self) -> float:
@@ -75,7 +89,24 @@ class Memory:
 
 def memory_of(spec: MultiLoraSpec, *, base: Base, adapter: Adapter) -> Memory:
     """The budget of the spec."""
-    return with_slots(spec, base=base, adapter=adapter, slots=spec.slots)
+    if not spec.paged:
+        return with_slots(spec, base=base, adapter=adapter, slots=spec.slots)
+    plain = with_slots(spec, base=base, adapter=adapter, slots=0)
+    fit = adapters.resident_adapters(max(plain.pool_bytes, 0.0), slot_bytes=adapter.gpu_slot_bytes)
+    return replace(plain, resident_adapters=fit, slots=min(fit, spec.adapters, plain.host_adapters), in_pages=0.0)
+
+
+def paged_for(memory: Memory, spec: MultiLoraSpec, *, seen: Popularity) -> Memory:
+    """The budget when as many run as can, where adapters share the pages of the KV cache."""
+    full = shared_pages(
+        seen,
+        pool_bytes=memory.pool_bytes,
+        request_bytes=memory.request_tokens * memory.kv_bytes_per_token + memory.state_bytes,
+        adapter_bytes=memory.gpu_slot_bytes,
+        adapted=1 - spec.base_share,
+        most=float(spec.max_batch),
+    )
+    return replace(memory, in_pages=min(full.adapters, float(memory.slots)))
 
 
 def with_slots(spec: MultiLoraSpec, *, base: Base, adapter: Adapter, slots: int | None) -> Memory:

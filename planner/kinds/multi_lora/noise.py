@@ -51,7 +51,7 @@ def noise_of(plan: Plan) -> Noise:
         utilisation=asked / capacity if capacity > 0 else None,
         served=served,
         slots=held,
-        slot_pressure=(others + held) / slots if slots else None,
+        slot_pressure=(others + held) / slots if slots and not spec.paged else None,
     )
 
 
@@ -66,5 +66,5 @@ def _slots_held(plan: Plan, *, tenant: int, sent_rps: float) -> float:
     own = shares[mine] / shares[mine].sum()
     running = sent_rps * (1 - spec.base_share) * found.residence_s * own / copies
     held = float((copies / plan.fleet.replicas) @ -np.expm1(-running))
-    quota = plan.replica.memory.slots if spec.tenant_slots is None else spec.tenant_slots
+    quota = plan.replica.memory.slots if spec.tenant_slots is None or spec.paged else spec.tenant_slots
     return min(held, float(quota), float(plan.replica.memory.slots))

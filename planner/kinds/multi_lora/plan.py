@@ -32,7 +32,7 @@ from planner.kinds.multi_lora.tenants import Tenants, tenants_of
 
 PLENTY = 6.0
 """Standard deviations above the running adapters from which slots are never all taken."""
-FELT, SETTLING = 0.02, 6
+FELT, CLOSE, SETTLING = 0.02, 1e-4, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,11 @@ class Plan:
     def swapped(self) -> float:
         """Of the requests with an adapter that a replica serves, those that bring it into a slot."""
         return self.replica.missing if self.latency is None else self.latency.replica.missing
+
+    @property
+    def held(self) -> float:
+        """Adapters on the GPUs of a replica at this load."""
+        return self.replica.held if self.latency is None else self.latency.replica.held
 
     @property
     def gpus(self) -> int:
@@ -146,6 +151,7 @@ def planned(given: MultiLoraSpec, *, catalog: Catalog, trace: Trace | None) -> P
     parts = Parts(spec, base, adapter, memory, asked)
     tenants = tenants_of(spec, asked=asked)
     fleet = fleet_of(parts, rate_rps=tenants.rate_rps)
+    parts = replace(parts, memory=fleet.replica.memory)
     return Plan(given, spec, catalog, parts, tenants, fleet, fleet_latency(parts, fleet=fleet))
 
 
@@ -182,6 +188,8 @@ def latency_of(replica: Replica, *, rate_rps: float) -> Latency | None:
     Where slots are waited for, an adapter is brought in once for all that wait for it: copies, and with them how long
     requests run, follow from the waits, and these from that.
     """
+    if replica.spec.paged:
+        return _paged(replica, rate_rps=rate_rps)
     found = _at_rate(replica, rate_rps=rate_rps)
     for _ in range(SETTLING):
         if found is None or found.waits is None or found.waits.waiting < FELT:
@@ -191,6 +199,20 @@ def latency_of(replica: Replica, *, rate_rps: float) -> Latency | None:
             break
         found = _at_rate(replace(replica, swapped=swapped), rate_rps=rate_rps)
     return found
+
+
+def _paged(replica: Replica, *, rate_rps: float) -> Latency | None:
+    """Adapters in pages are those of the running requests, and how many run follows from what must be brought in."""
+    batch: float | None = None
+    for _ in range(SETTLING):
+        before = batch
+        running = replace(replica, batch=batch).running(rate_rps)
+        if running is None:
+            break
+        batch = running[0]
+        if before is not None and abs(batch - before) <= CLOSE * batch:
+            break
+    return _at_rate(replace(replica, batch=batch), rate_rps=rate_rps)
 
 
 def _at_rate(replica: Replica, *, rate_rps: float) -> Latency | None:
@@ -245,7 +267,7 @@ def slot_waits_by(
 def _no_waits(replica: Replica, slots: int, *, running: float, residence_s: float) -> SlotWaits | None:
     """Where nobody waits; None where somebody may."""
     different = replica.distinct(running)
-    plenty = different.mean + PLENTY * different.deviation <= slots
+    plenty = different.mean + PLENTY * different.deviation <= slots or replica.spec.paged
     if not replica.adapter.exists or running * replica.adapted <= 0 or residence_s <= 0 or plenty:
         return SlotWaits(0.0, 0.0, 0.0, 0.0, 0.0, different, 0.0)
     return None
@@ -253,8 +275,7 @@ def _no_waits(replica: Replica, slots: int, *, running: float, residence_s: floa
 
 def _unpinned(replica: Replica) -> tuple[Popularity, float]:
     """Popularity of the adapters that are not pinned, and the share of the requests that asks for pinned ones."""
-    pinned = min(replica.spec.pinned_adapters, replica.memory.slots)
-    return without_hottest(replica.seen.popularity, pinned=pinned)
+    return without_hottest(replica.seen.popularity, pinned=replica.pinned)
 
 
 def _law(replica: Replica) -> ResidenceLaw:

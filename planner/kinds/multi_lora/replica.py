@@ -47,6 +47,8 @@ class Replica:
     seen: TypicalReplica
     swapped: float | None = None
     """Of the requests with an adapter, those that bring it in, where slots are waited for: then fewer than miss."""
+    batch: float | None = None
+    """Requests that run, where adapters stay in pages as long as one of theirs does; None: as many as can."""
 
     @property
     def adapted(self) -> float:
@@ -54,9 +56,21 @@ class Replica:
         return 1 - self.spec.base_share
 
     @property
+    def pinned(self) -> int:
+        """Adapters that keep a slot for good."""
+        return 0 if self.spec.paged else min(self.spec.pinned_adapters, self.memory.slots)
+
+    @property
     def free_slots(self) -> int:
         """Slots that are not pinned."""
-        return max(self.memory.slots - self.spec.pinned_adapters, 0)
+        return self.memory.slots - self.pinned
+
+    @property
+    def held(self) -> float:
+        """Adapters on the GPU: as many as slots, or in pages those of the running requests."""
+        if self.memory.in_pages is None:
+            return float(self.memory.slots)
+        return self.memory.in_pages if self.batch is None else self.mean_distinct(self.batch)
 
     def step(self, batch: float) -> Step:
         """A decode step with so many running."""
@@ -85,8 +99,10 @@ class Replica:
         prefix = self.spec.prefix_share * self.spec.input_tokens
         if prefix < 1:
             return 0.0
-        free = self.memory.kv_tokens - batch * self.memory.request_tokens
         different = self.mean_distinct(batch)
+        free = self.memory.kv_tokens - batch * self.memory.request_tokens
+        if self.memory.in_pages is not None and self.memory.kv_bytes_per_token > 0:
+            free += (self.memory.in_pages - different) * self.memory.gpu_slot_bytes / self.memory.kv_bytes_per_token
         # What runs has its prefix in place; the rest is kept as long as nothing else needs the room.
         return self.spec.prefix_share * lru_hits(self.seen.popularity, slots=max(free / prefix, different, 0.0))
 
@@ -143,7 +159,8 @@ class Replica:
     def _within_slots(self) -> float:
         """Running requests whose adapters, with two deviations, have slots."""
         slots, popularity = self.memory.slots, self.seen.popularity
-        if self.adapted <= 0 or slots >= self.seen.items - 1e-9 or not self.adapter.exists:
+        nothing = self.adapted <= 0 or not self.adapter.exists
+        if nothing or slots >= self.seen.items - 1e-9 or (self.spec.paged and slots > 0):
             return math.inf
         if slots <= 0:
             return 0.0
@@ -224,12 +241,12 @@ def tiers_of(replica: Replica) -> TierShares:
     memory, popularity = replica.memory, replica.seen.popularity
     if not replica.adapter.exists or replica.adapted <= 0:
         return TierShares(1.0, 0.0, 0.0)
-    pinned = min(replica.spec.pinned_adapters, memory.slots)
-    return _tiers(popularity, pinned=pinned, slots=replica.free_slots, host=max(memory.host_adapters - pinned, 0))
+    pinned = replica.pinned
+    return _tiers(popularity, pinned=pinned, slots=replica.held - pinned, host=max(memory.host_adapters - pinned, 0))
 
 
 @lru_cache(maxsize=512)
-def _tiers(popularity: Popularity, *, pinned: int, slots: int, host: int) -> TierShares:
+def _tiers(popularity: Popularity, *, pinned: int, slots: float, host: int) -> TierShares:
     rest, share = without_hottest(popularity, pinned=pinned)
     found = tier_shares(rest, slots=slots, host=host)
     left = 1 - share

@@ -24,10 +24,14 @@ def _counts(plan: Plan, *, least: float, most: float) -> list[int]:
 
 def slot_cliff(plan: Plan) -> Series:
     """Waits at this load by slots, all else as it is."""
-    found = plan.latency
+    found = None if plan.spec.paged else plan.latency
     safe = plan.replica.distinct(plan.running)
     most = max(2 * (safe.mean + 2 * safe.deviation), 1.3 * plan.replica.memory.slots, 8)
-    counts = _counts(plan, least=max(min(safe.mean / 4, plan.replica.memory.slots), 1.0), most=most)
+    counts = (
+        []
+        if plan.spec.paged
+        else _counts(plan, least=max(min(safe.mean / 4, plan.replica.memory.slots), 1.0), most=most)
+    )
     waits: list[SlotWaits | None] = [None] * len(counts)
     if found is not None:
         running, residence_s = found.rate_rps * found.residence_s, found.residence_s
@@ -60,7 +64,7 @@ def throughput_by_slots(plan: Plan) -> Series:
     memory = plan.replica.memory
     room = memory.usable_bytes - memory.weight_bytes - memory.reserved_bytes
     most = room / memory.gpu_slot_bytes if memory.gpu_slot_bytes > 0 else plan.spec.adapters
-    counts = _trade_counts(plan, most=max(most, 2.0))
+    counts = [] if plan.spec.paged else _trade_counts(plan, most=max(most, 2.0))
     found = [_with(plan, count) for count in counts]
     return table(
         "throughput_by_slots",

@@ -89,7 +89,8 @@ def config_for(made: Plan, *, way: Way, chosen: Options) -> Config:
         step_s_per_sequence=factor * base.state_bytes / base.bytes_per_s,
         step_s_per_kv_token=factor * base.kv_bytes_per_token / base.bytes_per_s,
         prefill_s_per_token=made.replica.prefill_s(0.0) / spec.input_tokens,
-        kv_capacity_tokens=max(int(memory.kv_tokens), 1),
+        kv_capacity_tokens=max(int(capacity_tokens(made)), 1),
+        adapter_tokens=_page_tokens(made),
         max_running=spec.max_batch,
         prefill_budget_tokens=PREFILL_BUDGET_TOKENS,
         lora_step_s=adds.step_s,
@@ -105,8 +106,8 @@ def config_for(made: Plan, *, way: Way, chosen: Options) -> Config:
         store_first_byte_s=first_s,
         store_bytes_per_s=each_bytes / span_s if span_s > 0 else math.inf,
         store_downloads=LEAST_DOWNLOADS,
-        pinned=tuple(range(min(spec.pinned_adapters, slots - 1))),
-        preload="slots" if chosen.hosts == "warm" else "none",
+        pinned=tuple(range(min(made.replica.pinned, slots - 1))),
+        preload=("host" if spec.paged else "slots") if chosen.hosts == "warm" else "none",
         policy=way.policy,
         copies=way.copies,
         replace_every_s=chosen.place_every_s or 0.0,
@@ -117,6 +118,21 @@ def config_for(made: Plan, *, way: Way, chosen: Options) -> Config:
         ttft_slo_s=spec.ttft_p99_slo_s,
         tpot_slo_s=spec.tpot_slo_s,
     )
+
+
+def capacity_tokens(made: Plan) -> float:
+    """KV tokens of a replica; where adapters lie in the same pages, those of the whole pool."""
+    memory = made.parts.memory
+    if not made.spec.paged or memory.kv_bytes_per_token <= 0:
+        return memory.kv_tokens
+    return max(memory.pool_bytes, 0.0) / memory.kv_bytes_per_token
+
+
+def _page_tokens(made: Plan) -> int:
+    memory = made.parts.memory
+    if not made.spec.paged or memory.kv_bytes_per_token <= 0:
+        return 0
+    return max(round(memory.gpu_slot_bytes / memory.kv_bytes_per_token), 1)
 
 
 class Added(NamedTuple):
@@ -155,7 +171,8 @@ def tenants_for(made: Plan) -> Tenants:
     limit = spec.tenant_limit_rps
     tokens = spec.input_tokens + spec.output_tokens
     limits = np.zeros(0) if limit is None else np.full(spec.tenants, limit * tokens)
-    quota = np.zeros(0, np.int64) if spec.tenant_slots is None else np.full(spec.tenants, spec.tenant_slots)
+    no_quota = spec.tenant_slots is None or spec.paged
+    quota = np.zeros(0, np.int64) if no_quota else np.full(spec.tenants, spec.tenant_slots)
     return Tenants(
         owners(spec, adapters=spec.adapters),
         weights=made.tenants.weights,
@@ -203,7 +220,7 @@ def prefix_hits(made: Plan) -> float:
 
 def _most_tokens(made: Plan) -> int:
     """No request is longer than half of a replica's KV, or it could never run."""
-    return max(1, min(MOST_TOKENS, int(made.parts.memory.kv_tokens / 2)))
+    return max(1, min(MOST_TOKENS, int(capacity_tokens(made) / 2)))
 
 
 def _duration_s(request: SimulationRequest, *, rate: float) -> float | None:

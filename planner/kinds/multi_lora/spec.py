@@ -125,6 +125,8 @@ class MultiLoraSpec(EngineInputs):
             raise ValueError("enabled_targets: adapters have matrices that slots have no room for (targets)")
 
     def _levels_fit(self) -> None:
+        if self.paged:
+            return
         if self.slots is not None and self.host_adapters is not None and self.host_adapters < self.slots:
             raise ValueError(
                 f"host_adapters: {self.host_adapters} in host memory are fewer than {self.slots} slots on the GPU; "
@@ -134,9 +136,14 @@ class MultiLoraSpec(EngineInputs):
             raise ValueError(f"pinned_adapters: {self.pinned_adapters} leave none of {self.slots} slots for the others")
 
     @property
+    def paged(self) -> bool:
+        """Whether adapters lie in the pages of the KV cache, at their own size and without slots."""
+        return self.engine == "slora"
+
+    @property
     def slot_rank(self) -> int:
         """Rank that a slot has room for."""
-        if self.engine == "slora":
+        if self.paged:
             return self.rank
         if self.max_rank is not None:
             return self.max_rank
@@ -145,6 +152,6 @@ class MultiLoraSpec(EngineInputs):
     @property
     def slot_targets(self) -> str:
         """Matrices that a slot has room for."""
-        if self.engine == "slora" or self.enabled_targets is None:
+        if self.paged or self.enabled_targets is None:
             return self.targets
         return self.enabled_targets

@@ -101,6 +101,8 @@ def _audit_slots(state: State, u: int) -> None:
     conserved(name=f"slots of replica {u}", left=int(held.sum() + unit.empty_slots), right=int(params.slots))
     holds(bool((cells.slot[cells.users > 0] == RESIDENT).all()), name="an adapter runs without a slot")
     holds(bool((cells.host[held] == IN_HOST).all()), name="an adapter is in a slot and not in host memory")
+    if params.adapter_tokens > 0:
+        conserved(name=f"adapters at rest in the pages of replica {u}", left=int(unit.idle), right=0)
     resting = (cells.slot == RESIDENT) & (cells.users == 0) & (cells.claimed == 0) & (cells.pinned == 0)
     conserved(name=f"adapters at rest in replica {u}", left=int(resting.sum()), right=int(unit.idle))
     holds(_order(state, u, IN_SLOTS) == set(np.flatnonzero(resting).tolist()), name="the order of slots is broken")
@@ -137,7 +139,8 @@ def _audit_rest(state: State, u: int) -> None:
         conserved(name=f"work of resting replica {u}", left=int(unit.running + unit.filling), right=0)
         if unit.claimed < params.max_running and (state.tenants.slots >= params.slots).all():
             conserved(name=f"ready and not run in replica {u}", left=int(state.lined[u, READY]), right=0)
-            wanting = int(state.lined[u, WANTING]) if unit.empty_slots + unit.idle > 0 else 0
+            has_slot = unit.empty_slots + unit.idle > 0 and params.adapter_tokens == 0
+            wanting = int(state.lined[u, WANTING]) if has_slot else 0
             conserved(name=f"slots not given in replica {u}", left=wanting, right=0)
 
 

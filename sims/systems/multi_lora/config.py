@@ -46,6 +46,10 @@ class Config:
     prefill_s_per_token: float
     kv_capacity_tokens: int
     """Tokens of KV that a replica has room for; a request pledges its whole length."""
+    adapter_tokens: int = 0
+    """KV tokens whose place an adapter takes while its requests run, where adapters lie in the pages of the KV cache:
+    then nothing keeps an adapter once its last request has ended, and ``slots`` only says how many could ever fit.
+    0: slots have memory of their own."""
     max_running: int = 1_000_000_000
     prefill: str = "chunked"
     """``chunked``: prompts ride on decode steps; ``first``: a step computes prompts alone, and decoding waits."""
@@ -120,6 +124,8 @@ class Config:
             raise ValueError(f"pinned must leave a slot of {self.slots}, are {len(set(self.pinned))}")
         if any(not 0 <= one < self.adapters for one in self.pinned):
             raise ValueError(f"pinned must be adapters from 0 to {self.adapters - 1}")
+        if self.adapter_tokens < 0 or (self.adapter_tokens > 0 and (self.pinned or self.preload == "slots")):
+            raise ValueError("adapter_tokens must be at least 0; without slots nothing is pinned or preloaded")
         self._check_times()
         self._check_choices()
 

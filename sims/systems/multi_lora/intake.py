@@ -26,7 +26,8 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     totals.next_arrival += 1
     load_arrival(state)
     totals.arrived += 1
-    refused = 1 if arrival.input + arrival.output > params.kv_capacity_tokens else 0
+    needed = arrival.input + arrival.output + (params.adapter_tokens if arrival.adapter >= 0 else 0)
+    refused = 1 if needed > params.kv_capacity_tokens else 0
     totals.rejected += refused
     batch = batch_at(state.window[0], now_s)
     if batch >= 0:

@@ -49,6 +49,15 @@ def start(state, u, k, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def fits(state, u, k, more):  # type: ignore[no-untyped-def]
+    """Whether the adapter's first waiting request has room: its KV beside that of others and, where adapters have no
+    slots of their own, beside the pages of those on the GPU and of ``more``."""
+    unit, params, head = state.units[u], state.params[0], state.requests[state.cells[u, k].head]
+    pages = (params.slots - unit.empty_slots + more) * params.adapter_tokens
+    return unit.reserved + head.input + head.output + pages <= params.kv_capacity_tokens
+
+
+@inner
 def wants_before(state, u, k):  # type: ignore[no-untyped-def]
     """The adapter that is to get a slot before adapter ``k`` runs; −1 when none is."""
     unit = state.units[u]
@@ -72,12 +81,14 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
         k = first_in_line(state, u, READY, room)
         wanting = wants_before(state, u, k) if room else END
         if wanting != END:
+            # Alone it fits, or it would have been refused.
+            if params.adapter_tokens > 0 and busy + unit.claimed > 0 and not fits(state, u, wanting, 1):
+                break
             grant(state, u, wanting, now_s)
             continue
         if k == END:
             break
-        head = state.requests[state.cells[u, k].head]
-        if unit.reserved + head.input + head.output > params.kv_capacity_tokens:
+        if busy > 0 and not fits(state, u, k, 0):
             break
         start(state, u, k, now_s)
 
@@ -114,7 +125,7 @@ def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     unit, request = state.units[u], state.requests[slot]
     unit.reserved -= request.input + request.output
     unit.load -= 1
-    rest(state, u, request.adapter)
+    rest(state, u, request.adapter, now_s)
     on_done(state, slot, now_s)
 
 

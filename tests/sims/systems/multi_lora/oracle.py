@@ -121,11 +121,15 @@ class Replica:
     def schedule(self, now_s: float) -> None:
         while (found := self.next()) is not None:
             what, ask = found
+            inside = self.running + self.filling
+            pledged = sum(one.input + one.output for one in inside) + len(self.slots) * self.config.adapter_tokens
+            room = self.config.kv_capacity_tokens - pledged - ask.input - ask.output
             if what == "grant":
+                if self.config.adapter_tokens and (inside or self.claimed) and room < self.config.adapter_tokens:
+                    return
                 self.grant(ask.adapter, now_s)
                 continue
-            pledged = sum(one.input + one.output for one in self.running + self.filling)
-            if pledged + ask.input + ask.output > self.config.kv_capacity_tokens:
+            if inside and room < 0:
                 return
             self.start(ask, now_s)
 
@@ -213,3 +217,5 @@ class Replica:
             self.resting[ask.adapter] = None
             if all(one.adapter != ask.adapter for one in self.waiting):
                 self.unasked[ask.adapter] = None
+            if self.config.adapter_tokens:
+                del self.slots[ask.adapter], self.resting[ask.adapter]

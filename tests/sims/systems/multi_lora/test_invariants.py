@@ -25,6 +25,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "one slot": {"slots": 1, "host_adapters": 1},
     "launches always": {"lora_always": True},
     "KV for few": {"kv_capacity_tokens": 1500},
+    "adapters in pages": {"adapter_tokens": 400, "slots": 20, "host_adapters": 20},
+    "pages, stalls": {"adapter_tokens": 400, "slots": 20, "host_adapters": 24, "swap": "stalls", "scheduler": "fair"},
+    "pages for few": {"adapter_tokens": 300, "slots": 8, "host_adapters": 8, "kv_capacity_tokens": 2400},
 }
 
 

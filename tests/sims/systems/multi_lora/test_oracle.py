@@ -23,6 +23,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "more slots than places": {"slots": 12, "host_adapters": 12, "max_running": 6},
     "host as small as slots": {"host_adapters": 4},
     "KV for few": {"kv_capacity_tokens": 2000},
+    "adapters in pages": {"adapter_tokens": 500, "slots": 14, "host_adapters": 14, "swap": "stalls"},
+    "pages, beside": {"adapter_tokens": 900, "slots": 8, "host_adapters": 16},
 }
 
 
