@@ -65,7 +65,9 @@ def bill_of(plan: Plan) -> Bill | None:
         return None
     spec, tenants = plan.spec, plan.tenants
     usd = plan.gpus * price
-    usage, (inputs, outputs) = usage_of(plan), (tenants.rates * spec.input_tokens, tenants.rates * spec.output_tokens)
+    # What is not served costs as much and answers nothing.
+    served = tenants.rates * (plan.fleet.served_rps / plan.fleet.rate_rps if plan.fleet.rate_rps > 0 else 1.0)
+    usage, (inputs, outputs) = usage_of(plan), (served * spec.input_tokens, served * spec.output_tokens)
     return Bill(usd, tenant_bill(usage, usd_per_h=usd, fleet=_fleet_time(plan)), usage, outputs, inputs)
 
 

@@ -37,7 +37,7 @@ def ttft(result: Result) -> Chart | None:
 
 
 def routings(spec: MultiLoraSpec, result: Result) -> Chart:
-    """What the same replicas can do with each way of routing."""
+    """What the same replicas do in time with each way of routing."""
     series = result.series["routings"]
     names = list(series.column("routing").values)
     rates, shares = numbers(series, "max_rps"), numbers(series, "gpu_hit_share")
@@ -47,12 +47,12 @@ def routings(spec: MultiLoraSpec, result: Result) -> Chart:
     )
     return Chart(
         name="routing",
-        title="What can the same replicas do, by where requests go?",
+        title="What do the same replicas do in time, by where requests go?",
         subtitle=f"{told}.",
         form="bars",
-        x=Axis("the fleet can do", "req/s"),
+        x=Axis("the fleet does in time", "req/s"),
         y=Axis("requests go"),
-        traces=(Trace("the fleet can do", x=names, y=rates),),
+        traces=(Trace("the fleet does in time", x=names, y=rates),),
         limits=(Limit(spec.requests_per_s, f"load {show(spec.requests_per_s, 'req/s')}", axis="x"),),
         summary=f"{told}.",
     )

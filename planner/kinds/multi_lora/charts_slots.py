@@ -1,4 +1,4 @@
-"""Pictures of slots: the cliff, hits by what is held, and what a replica can do."""
+"""Pictures of slots: the cliff, hits by what is held, and what a replica does in time."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def hits(spec: MultiLoraSpec, result: Result) -> Chart:
 
 
 def trade(result: Result) -> Chart | None:
-    """What a replica can do by slots: too few bind, too many take the KV cache."""
+    """What a replica does in time by slots: too few bind, too many take the KV cache."""
     series = result.series["throughput_by_slots"]
     counts, rates = numbers(series, "slots"), numbers(series, "max_rps")
     most = max((rate or 0.0 for rate in rates), default=0.0)
@@ -105,9 +105,9 @@ def trade(result: Result) -> Chart | None:
         "from the batch.",
         form="line",
         x=Axis("slots", "slots"),
-        y=Axis("a replica can do", "req/s"),
-        traces=(Trace("a replica can do", x=counts, y=rates),),
+        y=Axis("a replica does in time", "req/s"),
+        traces=(Trace("a replica does in time", x=counts, y=rates),),
         marks=marks,
-        summary=f"What a replica can do by the number of slots: at most {show(most, 'req/s')} at "
+        summary=f"What a replica does in time by the number of slots: at most {show(most, 'req/s')} at "
         f"{counted(best, 'slot')}.",
     )

@@ -11,7 +11,7 @@ from planner.kinds.multi_lora.plan import Plan, plan
 from planner.kinds.multi_lora.series import all_series
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.steps import LAUNCHES
-from planner.kinds.multi_lora.words import counted, percent, times
+from planner.kinds.multi_lora.words import counted, loaded, percent, times
 
 FACTS = (
     "cost_usd_per_h",
@@ -67,12 +67,15 @@ def _sentence(made: Plan) -> str:
         return f"**No load**: {counted(fleet.replicas, 'replica')} wait for requests."
     replicas = f"**{counted(fleet.replicas, 'replica')}**"
     if found is None:
-        return f"{replicas} **cannot keep up** with {show(fleet.rate_rps, 'req/s')}: queues grow without end."
-    used = percent(fleet.utilisation or 0.0)
+        return (
+            f"{replicas} **cannot keep up** with {show(fleet.rate_rps, 'req/s')}: at most "
+            f"{show(fleet.full_rps, 'req/s')} are served, and queues grow without end."
+        )
     serve = "serves" if fleet.replicas == 1 else "serve"
+    factor = times(found.replica.step(found.running).factor)
     return (
-        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {used} used; {percent(made.tiers.gpu)} of the requests "
-        f"find their adapter on the GPU, and adapters make a step {times(found.replica.step(found.running).factor)} "
+        f"{replicas} {serve} {show(fleet.rate_rps, 'req/s')}, {loaded(fleet.utilisation or 0.0)}; "
+        f"{percent(made.tiers.gpu)} of the requests find their adapter on the GPU, and adapters make a step {factor} "
         f"the base's. {_waits(made)}"
     )
 

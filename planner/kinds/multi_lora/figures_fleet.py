@@ -26,6 +26,8 @@ def fleet(plan: Plan) -> Figures:
     yield figure("gpus", plan.gpus if feasible or plan.spec.replicas else None)
     yield figure("replica_max_rps", replica.best.rate_rps)
     yield figure("max_rps", made.max_rps)
+    yield figure("full_rps", made.full_rps)
+    yield figure("served_rps", made.served_rps)
     yield figure("utilisation", made.utilisation, objective=1.0)
     lost = plan.one_lost
     yield figure("utilisation_one_lost", None if lost is None else lost.utilisation, objective=1.0)

@@ -9,7 +9,7 @@ from planner.core.result import Finding
 from planner.formulas.adapter_loading import GETS_PER_S
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.replica import BINDS
-from planner.kinds.multi_lora.words import counted, percent, some
+from planner.kinds.multi_lora.words import counted, loaded, percent, some
 
 UNEVEN = 1.15
 FEW_COLD = 0.01
@@ -62,8 +62,8 @@ def _capacity(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="replica_binds",
         severity="info",
-        message=f"A replica does {show(best.rate_rps, 'req/s')} with {counted(best.batch, 'request')} running; "
-        f"{BINDS[best.binds]} {verb}. At this load {counted(plan.running, 'request')} run on each.",
+        message=f"A replica does {show(best.rate_rps, 'req/s')} in time, with {counted(best.batch, 'request')} "
+        f"running; {BINDS[best.binds]} {verb}. At this load {counted(plan.running, 'request')} run on each.",
         metric="replica_max_rps",
     )
     used = fleet.utilisation or 0.0
@@ -71,15 +71,29 @@ def _capacity(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="overloaded",
             severity="error" if plan.latency is None else "warning",
-            message=f"{counted(fleet.replicas, 'replica')} do {show(fleet.max_rps, 'req/s')}; the load is "
-            f"{show(fleet.rate_rps, 'req/s')}."
-            + (" Queues grow without end, so latencies do not exist." if plan.latency is None else ""),
+            message=f"{counted(fleet.replicas, 'replica')} {'does' if fleet.replicas == 1 else 'do'} "
+            f"{show(fleet.max_rps, 'req/s')} in time; the load is {show(fleet.rate_rps, 'req/s')}. {_late(plan)}",
             metric="utilisation",
             suggestion="Leave the number empty: it is then sized for the load."
             if fleet.needed is None
             else f"{counted(fleet.needed + spec.spare_replicas, 'replica')} would do, the spare one included.",
             change={"replicas": None},
         )
+
+
+def _late(plan: Plan) -> str:
+    """What becomes of a load above what is done in time."""
+    fleet, found = plan.fleet, plan.latency
+    full = show(fleet.full_rps, "req/s")
+    if found is None:
+        return (
+            f"No more than some {full} are served: queues grow without end, so latencies do not exist, and prices are "
+            "of what is served."
+        )
+    if found.waits is None:
+        return "Some adapters are never served."
+    why = "after the wait for a slot" if found.waits.mean_s > found.loading.swap_s else "with late tokens"
+    return f"All of it is served, {why}: queues do not grow without end up to some {full}, where every place is taken."
 
 
 def _objectives(plan: Plan) -> Iterator[Finding]:
@@ -138,18 +152,18 @@ def _routing(plan: Plan) -> Iterator[Finding]:
             severity="info",
             message=f"A replica serves {some(seen.items)} of {counted(spec.adapters, 'adapter')}: a batch has "
             f"{some(mine)} different ones instead of {some(without)}, and {percent(plan.tiers.gpu)} of the requests "
-            f"find theirs in a slot instead of {percent(plan.anywhere.tiers.gpu)}.",
+            f"find theirs on the GPU instead of {percent(plan.anywhere.tiers.gpu)}.",
             metric="gpu_hit_share",
         )
     else:
-        other = plan.parts.replica(plan.fleet.replicas, routing="load_aware")
+        other = plan.routed("load_aware")
         if other.tiers.gpu - plan.replica.tiers.gpu < LITTLE:
             return
         yield Finding(
             code="no_affinity",
             severity="info",
-            message=f"Any replica serves any adapter: {percent(plan.tiers.gpu)} of the requests find theirs in a "
-            f"slot. With affinity {percent(other.tiers.gpu)} would, and a batch would have "
+            message=f"Any replica serves any adapter: {percent(plan.tiers.gpu)} of the requests find theirs on "
+            f"the GPU. With affinity {percent(other.tiers.gpu)} would, and a batch would have "
             f"{some(other.distinct(plan.running).mean)} different adapters instead of {some(mine)}.",
             metric="gpu_hit_share",
             suggestion="Send requests to their adapter, with copies by load.",
@@ -235,8 +249,8 @@ def _lost(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="one_lost",
         severity="info" if fits else "warning",
-        message=f"One replica lost leaves {counted(left, 'replica')} {percent(used)} "
-        f"used{'' if fits else ': more than there is'}. Its adapters move: {some(plan.held)} are "
+        message=f"One replica lost leaves {counted(left, 'replica')}, {loaded(used)}. "
+        f"Its adapters move: {some(plan.held)} are "
         f"copied in anew, each of the rest then serves {some(after.replica.seen.items)} adapters.",
         metric="utilisation_one_lost",
         suggestion=None if fits else "Add a spare one.",

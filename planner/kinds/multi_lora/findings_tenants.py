@@ -51,8 +51,8 @@ def _noisy(plan: Plan) -> Iterator[Finding]:
     yield Finding(
         code="noisy_tenant",
         severity="warning" if hurt else "info",
-        message=f"If the largest tenant sends {spec.noisy_factor:g} times its share, {percent(used)} of the capacity "
-        f"is asked for; {fair}, and {percent(served)} of the requests of the others get through.",
+        message=f"If the largest tenant sends {spec.noisy_factor:g} times its share, {percent(used)} of what is done "
+        f"in time is asked for; {fair}, and {percent(served)} of the requests of the others get through.",
         metric="noisy_others_served",
         suggestion=None if not hurt else "Admit by weighted counters, and limit the rate of a tenant.",
         change=None if not hurt or spec.fairness == "weighted" else {"fairness": "weighted"},

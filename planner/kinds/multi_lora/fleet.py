@@ -60,14 +60,27 @@ class Fleet:
 
     @property
     def max_rps(self) -> float:
-        """Load at which the busiest replica does what it can."""
+        """Load up to which the busiest replica serves in time."""
+        return self._of_all(self.replica.best.rate_rps)
+
+    @property
+    def full_rps(self) -> float:
+        """Load up to which the busiest replica serves at all."""
+        return self._of_all(max(self.replica.full_rps, self.replica.best.rate_rps))
+
+    @property
+    def served_rps(self) -> float:
+        """Of the load, what is served, in time or late."""
+        return min(self.rate_rps, self.full_rps)
+
+    def _of_all(self, rate_rps: float) -> float:
         one = self.replica
         # Where no request ends here at all, what they could do is told without those that begin elsewhere.
-        return one.best.rate_rps * self.replicas / one.seen.imbalance / (one.served_share or 1.0)
+        return rate_rps * self.replicas / one.seen.imbalance / (one.served_share or 1.0)
 
     @property
     def utilisation(self) -> float | None:
-        """Load over what the fleet can do."""
+        """Load over what the fleet does in time."""
         return self.rate_rps / self.max_rps if self.max_rps > 0 else None
 
 

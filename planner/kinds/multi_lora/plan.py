@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from planner.core.catalog import Catalog
-from planner.formulas import lengths
-from planner.formulas.busy_periods import ResidenceLaw, law_of
-from planner.formulas.distinct import TierShares, without_hottest
-from planner.formulas.popularity import Popularity
-from planner.formulas.slot_cliff import drain_wait, slot_waits, waits_by_slots
-from planner.formulas.slot_wait_law import SlotWaits
+from planner.formulas.distinct import TierShares
+from planner.formulas.slot_cliff import drain_wait
 from planner.formulas.typical_replica import TypicalReplica, beyond
 from planner.kinds.multi_lora.asked import Trace, asked_of, trace_of, with_own_lengths
 from planner.kinds.multi_lora.base import base_of
@@ -29,10 +23,11 @@ from planner.kinds.multi_lora.replica import Replica
 from planner.kinds.multi_lora.shapes import adapter_of
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.tenants import Tenants, tenants_of
+from planner.kinds.multi_lora.waiting import law_of_residence, slot_waits_of, unpinned
 
-PLENTY = 6.0
-"""Standard deviations above the running adapters from which slots are never all taken."""
 FELT, CLOSE, SETTLING = 0.02, 1e-4, 6
+SETTLED, WAITED_S = 20, 0.01
+"""Mean waits for a slot after which they are what they stay (simulated with sixteen slots: 17), and what is felt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +69,17 @@ class Plan:
         return self.replica.missing if self.latency is None else self.latency.replica.missing
 
     @property
+    def slot_wait_s(self) -> float | None:
+        """Mean wait for a slot; None where there is none to tell."""
+        return None if self.latency is None or self.latency.waits is None else self.latency.waits.mean_s
+
+    @property
+    def settles_s(self) -> float | None:
+        """Time after which waits for slots are what they stay; None where nobody waits to speak of."""
+        waited_s = self.slot_wait_s
+        return SETTLED * waited_s if waited_s is not None and waited_s > WAITED_S else None
+
+    @property
     def held(self) -> float:
         """Adapters on the GPUs of a replica at this load."""
         return self.replica.held if self.latency is None else self.latency.replica.held
@@ -101,7 +107,12 @@ class Plan:
     @cached_property
     def anywhere(self) -> Replica:
         """The same replica when requests go to any."""
-        return self.parts.replica(self.fleet.replicas, routing="random")
+        return self.routed("random")
+
+    def routed(self, routing: str) -> Replica:
+        """One of these replicas under another way of routing, with as many requests running."""
+        other = self.parts.replica(self.fleet.replicas, routing=routing)
+        return replace(other, batch=self.running) if self.spec.paged else other
 
     @cached_property
     def bill(self) -> Bill | None:
@@ -230,66 +241,9 @@ def _at_rate(replica: Replica, *, rate_rps: float) -> Latency | None:
 def _brought_in(found: Latency) -> float:
     """Swaps over the requests with an adapter, by the cycles of the adapters."""
     replica, rate = found.replica, found.rate_rps * found.replica.adapted
-    rest, share = _unpinned(replica)
+    rest, share = unpinned(replica)
     # In units of the residence, as the waits were worked out from it.
     running = found.rate_rps * found.residence_s * replica.adapted * (1 - share)
-    drain = drain_wait(rest, running=running, slots=replica.free_slots, law=_law(replica))
+    drain = drain_wait(rest, running=running, slots=replica.free_slots, law=law_of_residence(replica))
     usual = replica.missing if replica.swapped is None else replica.swapped
     return usual if drain is None else min(drain.activations_per_s / found.residence_s / rate, 1 - replica.tiers.gpu)
-
-
-def slot_waits_of(replica: Replica, *, running: float, residence_s: float) -> SlotWaits | None:
-    """Waits for a slot; None where some adapters never get one."""
-    rest, share = _unpinned(replica)
-    known = _no_waits(replica, replica.free_slots, running=running, residence_s=residence_s)
-    if known is not None:
-        return known
-    load = running * replica.adapted * (1 - share)
-    found = slot_waits(rest, running=load, slots=replica.free_slots, residence_s=residence_s, law=_law(replica))
-    return found if found is None or share <= 0 else _thinned(found, share=share)
-
-
-def slot_waits_by(
-    replica: Replica, slots: Sequence[int], *, running: float, residence_s: float
-) -> list[SlotWaits | None]:
-    """The same with other numbers of slots."""
-    pinned = replica.spec.pinned_adapters
-    rest, share = without_hottest(replica.seen.popularity, pinned=pinned)
-    free = [max(each - pinned, 0) for each in slots]
-    known = [_no_waits(replica, each, running=running, residence_s=residence_s) for each in free]
-    asked = [each for each, one in zip(free, known, strict=True) if one is None]
-    load = running * replica.adapted * (1 - share)
-    found = waits_by_slots(rest, running=load, slots=asked, residence_s=residence_s, law=_law(replica))
-    thinned = (one if one is None or share <= 0 else _thinned(one, share=share) for one in found)
-    return [next(thinned) if one is None else one for one in known]
-
-
-def _no_waits(replica: Replica, slots: int, *, running: float, residence_s: float) -> SlotWaits | None:
-    """Where nobody waits; None where somebody may."""
-    different = replica.distinct(running)
-    plenty = different.mean + PLENTY * different.deviation <= slots or replica.spec.paged
-    if not replica.adapter.exists or running * replica.adapted <= 0 or residence_s <= 0 or plenty:
-        return SlotWaits(0.0, 0.0, 0.0, 0.0, 0.0, different, 0.0)
-    return None
-
-
-def _unpinned(replica: Replica) -> tuple[Popularity, float]:
-    """Popularity of the adapters that are not pinned, and the share of the requests that asks for pinned ones."""
-    return without_hottest(replica.seen.popularity, pinned=replica.pinned)
-
-
-def _law(replica: Replica) -> ResidenceLaw:
-    """How unlike the times are that requests run: as their answers."""
-    return law_of(math.sqrt(lengths.squared_variation(replica.spec.output_sigma)))
-
-
-def _thinned(waits: SlotWaits, *, share: float) -> SlotWaits:
-    """Waits over all requests, of which a share asks for pinned adapters and never waits."""
-    left = 1 - share
-
-    def at(probability: float) -> float:
-        inner = 1 - (1 - probability) / left if left > 0 else 0.0
-        known = ((0.5, waits.p50_s), (0.9, waits.p90_s), (0.99, waits.p99_s))
-        return max((wait for level, wait in known if level <= inner), default=0.0)
-
-    return SlotWaits(waits.mean_s * left, waits.waiting * left, at(0.5), at(0.9), at(0.99), waits.different, waits.full)

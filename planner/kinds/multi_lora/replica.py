@@ -195,6 +195,15 @@ class Replica:
         """Requests a second that keep so many running."""
         return self._rate(batch, self.held_s(self.prefix_hits(batch)))
 
+    @cached_property
+    def full_rps(self) -> float:
+        """Requests a second with all places taken, however late they are."""
+        return self.rate_rps(self.places) if self.places >= 1 and self._can_serve else 0.0
+
+    @property
+    def _can_serve(self) -> bool:
+        return self.adapted <= 0 or not self.adapter.exists or self.free_slots > 0 or self.pinned >= self.seen.items
+
     def running(self, rate: float) -> tuple[float, float] | None:
         """Running requests at a rate and the prefix hits; None where it cannot keep up."""
         if self.places < 1:

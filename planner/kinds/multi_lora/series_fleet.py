@@ -95,7 +95,7 @@ def routings(plan: Plan) -> Series:
         ),
         ("distinct_in_batch", "different adapters in a batch", "adapters", distinct),
         ("load_imbalance", "busiest replica", "× mean", [each.replica.seen.imbalance for each in fleets]),
-        ("max_rps", "the fleet can do", "req/s", [each.max_rps for each in fleets]),
+        ("max_rps", "the fleet does in time", "req/s", [each.max_rps for each in fleets]),
         ("tpot_s", "TPOT", "s", tpots),
         ("ttft_p99_s", "TTFT P99", "s", tails),
         (

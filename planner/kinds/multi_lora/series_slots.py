@@ -7,9 +7,10 @@ import numpy as np
 from planner.core.result import Series
 from planner.formulas.slot_wait_law import SlotWaits
 from planner.kinds.multi_lora.memory import with_slots
-from planner.kinds.multi_lora.plan import Plan, slot_waits_by
+from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.replica import Replica
 from planner.kinds.multi_lora.table import table
+from planner.kinds.multi_lora.waiting import slot_waits_by
 
 _POINTS, _TRADE_POINTS, _EVEN_POINTS = 22, 12, 6
 _WAITED = 1e-9
@@ -60,7 +61,7 @@ def _with(plan: Plan, slots: int) -> Replica:
 
 
 def throughput_by_slots(plan: Plan) -> Series:
-    """What a replica can do by slots: few bind by themselves, many take the KV of the batch."""
+    """What a replica does in time by slots: few bind by themselves, many take the KV of the batch."""
     memory = plan.replica.memory
     room = memory.usable_bytes - memory.weight_bytes - memory.reserved_bytes
     most = room / memory.gpu_slot_bytes if memory.gpu_slot_bytes > 0 else plan.spec.adapters
@@ -68,9 +69,9 @@ def throughput_by_slots(plan: Plan) -> Series:
     found = [_with(plan, count) for count in counts]
     return table(
         "throughput_by_slots",
-        "What a replica can do by slots",
+        "What a replica does in time by slots",
         ("slots", "slots", "slots", counts),
-        ("max_rps", "a replica can do", "req/s", [each.best.rate_rps for each in found]),
+        ("max_rps", "a replica does in time", "req/s", [each.best.rate_rps for each in found]),
         ("kv_tokens", "KV cache", "tokens", [each.memory.kv_tokens for each in found]),
         ("places", "running requests that fit", "requests", [min(each.places, 1e9) for each in found]),
         ("binds", "what binds", "", [BIND_LABELS[each.best.binds] for each in found]),

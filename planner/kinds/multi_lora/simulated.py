@@ -163,7 +163,12 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     ttft, slot = metrics["ttft_p99_s"], metrics["slot_wait_s"].value or 0.0
     hit = percent(metrics["gpu_hit_share"].value)
     if not outcome.is_steady and not run.options.is_eventful:
-        sentence = "**The replicas do not keep up**: requests pile up as long as the run lasts."
+        sentence = (
+            "**The replicas do not keep up**: requests pile up as long as the run lasts."
+            if run.plan.settles_s is None
+            else f"**Not settled**: requests still pile up for slots; the estimate has them wait "
+            f"{show(run.plan.slot_wait_s, 's')} in the end."
+        )
     elif ttft.value is None:
         sentence = "**Too short to measure.** No request got its first token after the warm-up."
     elif slot > 0.1:

@@ -45,14 +45,21 @@ def _not_steady(run: Run, outcome: Outcome) -> Iterator[Finding]:
     if outcome.is_steady or run.options.is_eventful:
         return
     waiting = outcome.timeline.replicas.waiting.sum(axis=1)
+    settles_s = run.plan.settles_s
+    late = (
+        ""
+        if settles_s is None
+        else f" The estimate has waits for slots settle at {show(run.plan.slot_wait_s, 's')}, after some "
+        f"{show(settles_s, 's')}: this run is too short to see it."
+    )
     yield Finding(
         code="not_steady",
-        severity="error",
+        severity="error" if settles_s is None else "warning",
         message=f"The system did not reach a steady state: {waiting[-1]:,.0f} requests waited at the end, after "
         f"{waiting[len(waiting) // 3]:,.0f} at one third; {outcome.counts['arrived']:,} arrived. Latencies of this "
-        "run are lower bounds.",
+        f"run are lower bounds.{late}",
         metric="ttft_p99_s",
-        suggestion="Add replicas or slots.",
+        suggestion="Add replicas or slots." if settles_s is None else "Simulate a longer time, or add slots.",
     )
 
 

@@ -27,6 +27,11 @@ def slower(factor: float) -> str:
     return f"{percent(factor - 1)} longer" if factor < 2 else f"{factor:.2g} times as long"
 
 
+def loaded(used: float) -> str:
+    """Load over what is done in time: "56 % used", "3.16 × what they do in time"."""
+    return f"{percent(used)} used" if used <= 1 else f"{times(used)} what is done in time"
+
+
 def some(count: float) -> str:
     """A mean count in three digits: "48.8", "1.02", "0.3"."""
     return f"{count:,.0f}" if count >= 1000 else f"{count:.3g}"
