@@ -26,6 +26,11 @@ BOUNDS = {
     "gateway, 8,000 req/s": 30,
     "gateway, round robin": 12,
     "gateway, random": 75,
+    "adapters, reference": 9,
+    "adapters, a fifth of the load": 5,
+    "adapters, 32 slots first come": 5,
+    "adapters, any replica": 4,
+    "adapters in pages of KV": 4,
 }
 EXACT = 1e-9
 SAMPLE = 60

@@ -33,6 +33,8 @@ LATENCIES = tuple(f"{latency}_{rank}_s" for latency in ("ttft", "tpot") for rank
 TIERS = ("hbm_hit_share", "dram_hit_share", "ssd_hit_share", "hit_share", "ttft_p50_s", "ttft_p99_s")
 ROUTED = ("hit_share", "ttft_mean_s", "ttft_p99_s", "instance_utilisation")
 FEW = {"policies": "chosen"}
+ADAPTED = ("gpu_hit_share", "distinct_in_batch", "tpot_s", "ttft_p50_s", "ttft_p99_s", "swaps_per_s")
+CLIFF = {"slots": 32, "replicas": 4, "routing": "random", "fairness": "first_come"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,29 @@ SIMULATED_CASES = (
     Case("gateway, 8,000 req/s", "gateway", {"peak_rps": 8000}, {"options": FEW}, ROUTED),
     Case("gateway, round robin", "gateway", {"policy": "round_robin"}, {"options": FEW}, ROUTED),
     Case("gateway, random", "gateway", {"policy": "random"}, {"options": FEW}, ROUTED),
+    Case("adapters, reference", "multi_lora", {}, {"duration_s": 600, "options": FEW}, ADAPTED),
+    Case(
+        "adapters, a fifth of the load",
+        "multi_lora",
+        {},
+        {"duration_s": 600, "options": {**FEW, "rate_scale": 0.2}},
+        ADAPTED,
+    ),
+    Case(
+        "adapters, 32 slots first come",
+        "multi_lora",
+        CLIFF,
+        {"duration_s": 3600, "options": FEW},
+        (*ADAPTED, "slot_wait_s", "slot_wait_p99_s"),
+    ),
+    Case("adapters, any replica", "multi_lora", {"routing": "random"}, {"duration_s": 600, "options": FEW}, ADAPTED),
+    Case(
+        "adapters in pages of KV",
+        "multi_lora",
+        {"engine": "slora", "kernels": "gather"},
+        {"duration_s": 600, "options": FEW},
+        ADAPTED,
+    ),
 )
 
 
