@@ -17,8 +17,7 @@ from planner.kinds.multi_lora.words import percent, some, times
 def charts(spec: MultiLoraSpec, result: Result) -> Sequence[Chart]:
     """All charts of a design; those without data are left out."""
     made = [
-        cliff(spec, result),
-        _step(result),
+        *_first(spec, result),
         _read(spec, result),
         _distinct(spec, result),
         hits(spec, result),
@@ -26,11 +25,18 @@ def charts(spec: MultiLoraSpec, result: Result) -> Sequence[Chart]:
         trade(result),
         ttft(result),
         routings(spec, result),
-        tenant_bills(result),
+        tenant_bills(spec, result),
         growth(result),
         bill(result),
     ]
     return [chart for chart in made if chart is not None]
+
+
+def _first(spec: MultiLoraSpec, result: Result) -> list[Chart | None]:
+    """The cliff where this design is past it, else what adapters cost a step; the first is the picture of a card."""
+    waits = (result.value("slot_wait_s") or 0.0) > (result.value("swap_s") or 0.0)
+    pair = [cliff(spec, result), _step(result)]
+    return pair if waits else pair[::-1]
 
 
 def _read(spec: MultiLoraSpec, result: Result) -> Chart:

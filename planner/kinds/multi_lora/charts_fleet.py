@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
@@ -10,6 +12,8 @@ from planner.kinds.multi_lora.table import numbers
 from planner.kinds.multi_lora.words import percent
 
 SHOWN_TENANTS = 10
+LONG_S = 2.0
+"""From where times are told in seconds."""
 
 
 def ttft(result: Result) -> Chart | None:
@@ -25,7 +29,7 @@ def ttft(result: Result) -> Chart | None:
         title="How long does the first token take, by where the adapter is?",
         subtitle=f"Means: {told}.",
         form="stacked",
-        x=Axis("time to the first token", "s", shown="ms"),
+        x=Axis("time to the first token", "s", shown="ms" if max(each or 0.0 for each in sums) < LONG_S else "s"),
         y=Axis("adapter"),
         traces=tuple(
             Trace(column.label, x=found, y=numbers(series, column.name), order=order)
@@ -58,27 +62,33 @@ def routings(spec: MultiLoraSpec, result: Result) -> Chart:
     )
 
 
-def tenant_bills(result: Result) -> Chart | None:
+def tenant_bills(spec: MultiLoraSpec, result: Result) -> Chart | None:
     """What the largest tenants pay, part by part, and what is left."""
     series = result.series["tenant_bill"]
     names, totals = list(series.column("tenant").values), numbers(series, "usd_per_h")
     if not names or not any(totals):
         return None
-    # The first tenants have the most popular adapters; the two last rows are all others and what none has used.
-    picked = sorted({*range(min(SHOWN_TENANTS, len(names))), *range(max(len(names) - 2, 0), len(names))})
-    rows = [names[place] for place in picked]
+    # The first tenants have the most popular adapters; the last row is what none has used.
+    first, others = min(SHOWN_TENANTS, len(names) - 1), max(spec.tenants - SHOWN_TENANTS, 0)
+    left = totals[-1] or 0.0
+    rows = [*names[:first], *([f"{others:,} others"] if others else []), *(names[-1:] if left > 0 else [])]
+
+    def picked(values: list[float | None]) -> list[float | None]:
+        rest = [math.fsum(each or 0.0 for each in values[first:-1])] if others else []
+        return [*values[:first], *rest, *([0.0] if left > 0 else [])]
+
     traces = []
     for order, column in enumerate(("base", "adapters", "slots", "loads")):
         values = numbers(series, f"{column}_usd_per_h")
         label = series.column(f"{column}_usd_per_h").label
-        traces.append(Trace(label, x=rows, y=[values[place] for place in picked], order=order))
-    nobody: list[float | None] = [0.0] * (len(rows) - 1)
-    traces.append(Trace("not used", x=rows, y=[*nobody, totals[-1]], idle=True))
+        traces.append(Trace(label, x=rows, y=picked(values), order=order))
+    if left > 0:
+        traces.append(Trace("not used", x=rows, y=[*([0.0] * (len(rows) - 1)), left], idle=True))
     bill = result.value("cost_usd_per_h")
     return Chart(
         name="tenant_bill",
         title="What does each tenant pay?",
-        subtitle=f"The table's rows sum to {show(bill, 'USD')}/h. Tenants of rare adapters pay more a token: their "
+        subtitle=f"Bars sum to {show(bill, 'USD')}/h. Tenants of rare adapters pay more a token: their "
         "slots and loads serve fewer.",
         form="stacked",
         x=Axis("cost", "USD/h"),

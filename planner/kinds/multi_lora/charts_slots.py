@@ -81,7 +81,10 @@ def hits(spec: MultiLoraSpec, result: Result) -> Chart:
         y=Axis("requests that find theirs", "ratio", shown="%"),
         traces=(
             Trace("this design's routing", x=counts, y=numbers(series, "hit_share")),
-            Trace("any replica", x=counts, y=numbers(series, "hit_share_anywhere"), order=1),
+            *(
+                Trace("any replica", x=counts, y=numbers(series, "hit_share_anywhere"), order=1)
+                for _ in range(spec.routing != "random")
+            ),
         ),
         limits=tuple(limits),
         summary=f"{percent(hit)} of the requests find their adapter on the GPU, with {own}.",

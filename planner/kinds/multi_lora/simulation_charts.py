@@ -13,7 +13,7 @@ from planner.kinds.multi_lora.table import numbers
 from planner.kinds.multi_lora.words import percent, some
 
 SIMULATED, ESTIMATE = 0, 1
-SHOWN_TENANTS = 10
+SHOWN_TENANTS, LONG_S = 10, 2.0
 FLAT = 1e-3
 HARDLY = 1e-3
 
@@ -125,7 +125,7 @@ def _parts(simulated: Result) -> Chart | None:
         title="What did the first token wait for?",
         subtitle=f"Means; they sum to {show(simulated.value('ttft_mean_s'), 's')}.",
         form="bars",
-        x=Axis("time", "s", shown="ms"),
+        x=Axis("time", "s", shown="ms" if max((each or 0.0 for each in seconds), default=0.0) < LONG_S else "s"),
         y=Axis("part"),
         traces=(Trace("mean", x=names, y=seconds),),
         summary=f"{told}.",
