@@ -9,7 +9,7 @@ from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.table import numbers
-from planner.kinds.multi_lora.words import percent
+from planner.kinds.multi_lora.words import counted, percent
 
 SHOWN_TENANTS = 10
 LONG_S = 2.0
@@ -71,7 +71,7 @@ def tenant_bills(spec: MultiLoraSpec, result: Result) -> Chart | None:
     # The first tenants have the most popular adapters; the last row is what none has used.
     first, others = min(SHOWN_TENANTS, len(names) - 1), max(spec.tenants - SHOWN_TENANTS, 0)
     left = totals[-1] or 0.0
-    rows = [*names[:first], *([f"{others:,} others"] if others else []), *(names[-1:] if left > 0 else [])]
+    rows = [*names[:first], *([counted(others, "other")] if others else []), *(names[-1:] if left > 0 else [])]
 
     def picked(values: list[float | None]) -> list[float | None]:
         rest = [math.fsum(each or 0.0 for each in values[first:-1])] if others else []
