@@ -53,6 +53,8 @@ SPECS = st.fixed_dictionaries(
         "copies": st.integers(1, 5),
         "cold_replicas": st.integers(0, 3),
         "fairness": st.sampled_from(["weighted", "first_come"]),
+        "engine": st.sampled_from(["vllm", "slora", "sglang"]),
+        "max_batch": st.sampled_from([1, 64, 4096]),
         "tenant_limit_rps": st.none() | st.floats(0.01, 100),
     },
 )
@@ -78,6 +80,13 @@ def test_any_design_has_an_answer_whose_sums_close(given_spec: dict[str, Any]) -
     assert min(bill) >= 0
     rows = result.series["tenant_bill"].column("usd_per_h").values
     assert math.fsum(float(each or 0.0) for each in rows) == pytest.approx(value(result, "cost_usd_per_h"), rel=1e-9)
+    if result.value("ttft_warm_s") is not None:
+        columns = result.series["ttft_parts"].columns
+        for row, level in enumerate(("hot", "warm", "cold")):
+            told = result.value(f"ttft_{level}_s")
+            parts = math.fsum(float(column.values[row] or 0.0) for column in columns[1:])
+            assert told is None or parts == pytest.approx(told, rel=1e-9), level
+    assert value(result, "served_rps") <= value(result, "full_rps") * (1 + 1e-9)
     if result.value("replicas") is None or result.value("ttft_p99_s") is None:
         assert any(each.severity != "info" for each in result.findings)
     assert list(KIND.charts(KIND.spec.model_validate(given_spec), result))
@@ -105,6 +114,56 @@ def test_figures_move_the_right_way(field: str, values: list[Any], name: str, si
     seen = [sign * value(answer(**context, **{field: each}), name) for each in values]
     assert seen == sorted(seen)
     assert seen[0] < seen[-1]
+
+
+@pytest.mark.parametrize("engine", ["sglang", "slora"])
+def test_a_larger_rank_never_helps(engine: str) -> None:
+    # With as many slots: memory for slots would hold fewer of them, and so fewer different adapters would run.
+    base: dict[str, Any] = {"engine": engine, "replicas": 4, "max_batch": 1000, "slots": 60}
+    seen = [answer(**base, rank=rank) for rank in (4, 8, 16, 32, 64)]
+    for name, sign in (
+        ("adapter_bytes", 1),
+        ("swap_s", 1),
+        ("step_factor", 1),
+        ("places", -1),
+        ("replica_max_rps", -1),
+    ):
+        figures = [sign * value(each, name) for each in seen]
+        assert figures == sorted(figures), name
+
+
+@given(st.integers(20, 600), st.floats(0.0, 2.0), st.floats(0.1, 1.0))
+@settings(max_examples=40, deadline=None)
+def test_pages_hold_what_runs_and_its_adapters(adapters: int, exponent: float, adapted: float) -> None:
+    """KV of the running requests and their adapters fill the pool, or the cap binds before."""
+    spec = {"engine": "slora", "adapters": adapters, "tenants": 5, "zipf_exponent": exponent, "rank": 64}
+    result = answer(**spec, base_share=1 - adapted, max_batch=2000, routing="random")
+    places, kv = value(result, "places"), value(result, "kv_tokens")
+    # An answer at a random moment of its run: its mean times (1 + squared variation) over two.
+    assert places * (512 + 256 * math.exp(0.64) / 2) <= kv * (1 + 1e-6) or places == 2000
+    without = answer(**spec, base_share=1.0, max_batch=2000, routing="random")
+    assert places <= value(without, "places") * (1 + 1e-9)
+    assert result.value("slot_wait_s") == 0.0
+
+
+def test_nothing_is_a_residue_of_arithmetic() -> None:
+    """A fleet that is always busy and has nothing to spare: no line of its bill is a rounding error."""
+    result = answer(replicas=4, slots=16, routing="random", requests_per_s=90.0)
+    bill = value(result, "cost_usd_per_h")
+    for name in ("base", "adapter_steps", "slot_rent", "loads", "idle", "spare"):
+        line = value(result, f"{name}_usd_per_h")
+        assert line == 0.0 or line > 1e-9 * bill, name
+    left = float(result.series["tenant_bill"].column("usd_per_h").values[-1] or 0.0)
+    assert left == 0.0 or left > 1e-9 * bill
+
+
+def test_what_is_not_served_is_not_in_the_price() -> None:
+    some, more = (answer(replicas=1, requests_per_s=rate) for rate in (60.0, 600.0))
+    assert value(some, "served_rps") == value(some, "full_rps") < 60.0
+    assert value(some, "cost_usd_per_m_output_tokens") == pytest.approx(
+        value(some, "cost_usd_per_h") / 3600 / value(some, "served_rps") / 256 * 1e6
+    )
+    assert value(more, "cost_usd_per_m_output_tokens") == pytest.approx(value(some, "cost_usd_per_m_output_tokens"))
 
 
 @pytest.mark.parametrize("slots", [16, 24, 32, 40, 48])
