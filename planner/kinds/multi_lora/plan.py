@@ -25,7 +25,7 @@ from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.tenants import Tenants, tenants_of
 from planner.kinds.multi_lora.waiting import law_of_residence, slot_waits_of, unpinned
 
-FELT, CLOSE, SETTLING = 0.02, 1e-4, 6
+FELT, SETTLING = 0.02, 6
 SETTLED, WAITED_S = 20, 0.01
 """Mean waits for a slot after which they are what they stay (simulated with sixteen slots: 17), and what is felt."""
 
@@ -213,17 +213,9 @@ def latency_of(replica: Replica, *, rate_rps: float) -> Latency | None:
 
 
 def _paged(replica: Replica, *, rate_rps: float) -> Latency | None:
-    """Adapters in pages are those of the running requests, and how many run follows from what must be brought in."""
-    batch: float | None = None
-    for _ in range(SETTLING):
-        before = batch
-        running = replace(replica, batch=batch).running(rate_rps)
-        if running is None:
-            break
-        batch = running[0]
-        if before is not None and abs(batch - before) <= CLOSE * batch:
-            break
-    return _at_rate(replace(replica, batch=batch), rate_rps=rate_rps)
+    """Adapters in pages are those of the running requests."""
+    running = replica.running(rate_rps)
+    return None if running is None else _at_rate(replace(replica, batch=running[0]), rate_rps=rate_rps)
 
 
 def _at_rate(replica: Replica, *, rate_rps: float) -> Latency | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from scipy.optimize import brentq
@@ -172,6 +172,8 @@ class Replica:
         most, binds = min((limit, name) for name, limit in self.limits.items())
         if most < 1:
             return Best(0.0, 0.0, binds)
+        if self.spec.paged:
+            return self._best_in_pages(most, binds)
         held_s = self.held_s(self.prefix_hits(most))
         within = shared_steps.batch_within(
             self.spec.tpot_slo_s,
@@ -183,6 +185,15 @@ class Replica:
         if within < most:
             most, binds = within, "tpot"
         return Best(self._rate(most, held_s), most, binds)
+
+    def _best_in_pages(self, most: float, binds: str) -> Best:
+        tokens = self.spec.output_tokens
+        within = shared_steps.batch_within(
+            self.spec.tpot_slo_s, step=self.paced_s, prefill_s=0.0, output_tokens=tokens, most=most
+        )
+        step_s = self.paced_s(within)
+        rate = shared_steps.rate_rps(step_s, batch=within, prefill_s=0.0, output_tokens=tokens)
+        return Best(rate, within, binds if within == most else "tpot")
 
     def _rate(self, batch: float, held_s: float) -> float:
         if batch <= 0:
@@ -204,10 +215,17 @@ class Replica:
     def _can_serve(self) -> bool:
         return self.adapted <= 0 or not self.adapter.exists or self.free_slots > 0 or self.pinned >= self.seen.items
 
+    def paced_s(self, batch: float) -> float:
+        """Time of a token with so many running, where the adapters on the GPU are theirs."""
+        there = replace(self, batch=batch)
+        return there.tpot_s(batch, held_s=there.held_s(there.prefix_hits(batch)))
+
     def running(self, rate: float) -> tuple[float, float] | None:
         """Running requests at a rate and the prefix hits; None where it cannot keep up."""
         if self.places < 1:
             return None
+        if self.spec.paged:
+            return self._running_in_pages(rate)
         hits = self.prefix_hits(min(self.places, self.limits["slots"]))
         batch = 0.0
         for _ in range(2):
@@ -222,6 +240,12 @@ class Replica:
                 return None
             batch, hits = found, self.prefix_hits(found)
         return batch, hits
+
+    def _running_in_pages(self, rate: float) -> tuple[float, float] | None:
+        found = shared_steps.batch_at(
+            rate, step=self.paced_s, prefill_s=0.0, output_tokens=self.spec.output_tokens, most=self.places
+        )
+        return None if found is None else (found, self.prefix_hits(found))
 
 
 @dataclass(frozen=True, slots=True)
