@@ -126,7 +126,7 @@ def _memory(result: Result) -> Chart:
     return Chart(
         name="memory",
         title="What has the memory of a GPU?",
-        subtitle=f"Parts sum to {show(result.value('memory_bytes'), 'bytes')}. Slots take the place of "
+        subtitle=f"Parts sum to {show(result.value('memory_bytes'), 'bytes')}. Adapters take the place of "
         f"{show(lost, 'tokens')} of KV cache.",
         form="stacked",
         x=Axis("memory", unit="bytes", shown="GB"),

@@ -17,6 +17,7 @@ FIRST = (
     "swap_is_copies",
     "slots_cost_kv",
     "slots_and_running",
+    "pages_shared",
     "share_of_step",
     "affinity",
     "prefix_key",

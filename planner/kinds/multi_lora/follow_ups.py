@@ -10,7 +10,7 @@ from planner.core.quantities import show
 from planner.core.result import Result
 from planner.kinds.multi_lora.simulation_options import DEFAULT_DURATION_S, USUAL_REQUESTS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.words import counted, percent, some, times
+from planner.kinds.multi_lora.words import counted, loaded, percent, some, times
 
 
 def follow_ups(spec: MultiLoraSpec, result: Result) -> Sequence[FollowUp]:
@@ -113,7 +113,7 @@ def _lost(spec: MultiLoraSpec, result: Result) -> FollowUp:
     )
     return FollowUp(
         "A replica is lost. What happens?",
-        f"{counted(replicas - 1, 'replica')} are left, {percent(used)} used. {moved}: "
+        f"{counted(replicas - 1, 'replica')} are left, {loaded(used)}. {moved}: "
         f"{counted(slots, 'copy').replace('copys', 'copies')} of {show(result.value('swap_s'), 's')}, "
         f"{show(copied_s / max(replicas - 1, 1), 's')} of each of them. Requests that ran there start again "
         f"elsewhere; their KV cache and {percent(result.value('prefix_hit_share'))} of hits on prefixes are gone for "

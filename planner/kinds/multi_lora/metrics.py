@@ -64,7 +64,7 @@ MEMORY_METRICS: tuple[MetricDef, ...] = (
     share("kv_share_lost", _("Of slots and KV, slots"), group=MEMORY),
     MetricDef("memory_bytes", _("Memory the engine uses, a GPU"), "bytes", "none", MEMORY, help=_("The parts sum.")),
     MetricDef("memory_weights_bytes", _("Memory: weights"), "bytes", "lower", MEMORY),
-    MetricDef("memory_slots_bytes", _("Memory: slots"), "bytes", "lower", MEMORY),
+    MetricDef("memory_slots_bytes", _("Memory: adapters"), "bytes", "lower", MEMORY),
     MetricDef("memory_reserved_bytes", _("Memory: buffers and graphs"), "bytes", "lower", MEMORY),
     MetricDef("memory_kv_bytes", _("Memory: KV cache"), "bytes", "higher", MEMORY),
 )

@@ -18,7 +18,7 @@ _RANKS = (1, 2, 4)
 _HIT_POINTS = 24
 MEMORY_LABELS = {
     "weights": "weights",
-    "slots": "slots of adapters",
+    "slots": "adapters",
     "reserved": "buffers and graphs",
     "kv": "KV cache",
 }

@@ -12,6 +12,7 @@ from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
+from planner.formulas.tenant_bill import NOTHING
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.simulated_metrics import DEFINITIONS, MEANS, QUANTILES
 from planner.kinds.multi_lora.simulation_options import Options
@@ -128,11 +129,16 @@ def _state(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
         "swaps_per_s": outcome.per_s("copies") / replicas,
         "cold_loads_per_h": 3600 * outcome.per_s("downloads"),
         "load_imbalance": float(served.max() / served.mean()) if served.sum() > 0 else None,
-        "busy_share": outcome.mean("busy"),
+        "busy_share": _whole(outcome.mean("busy")),
         "goodput_rps": outcome.per_s("good"),
         "throughput_rps": outcome.per_s("finished"),
         "fairness_gap_tokens": outcome.fairness_gap(_weights(run, outcome=outcome)),
     }
+
+
+def _whole(share: float | None) -> float | None:
+    """A share that is one but for rounding is one."""
+    return 1.0 if share is not None and share > 1 - NOTHING else share
 
 
 def found_of(outcome: Outcome) -> dict[str, float]:

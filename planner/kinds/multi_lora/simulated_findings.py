@@ -115,7 +115,8 @@ def _side_by_side(run: Run, outcomes: Outcomes) -> Iterator[Finding]:
     hits = {name: each.found().get("hot", 0.0) for name, each in steady.items()}
     best, worst = max(hits, key=lambda name: hits[name]), min(hits, key=lambda name: hits[name])
     if hits[best] - hits[worst] < UNLIKE:
-        yield Finding("ways_tie", "info", f"On the same requests all ways find adapters alike.{told}", "gpu_hit_share")
+        who = "the ways that keep up" if late else "all ways"
+        yield Finding("ways_tie", "info", f"On the same requests {who} find adapters alike.{told}", "gpu_hit_share")
         return
     one, other = steady[best], steady[worst]
     yield Finding(

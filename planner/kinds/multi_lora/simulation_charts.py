@@ -29,7 +29,7 @@ def charts(spec: MultiLoraSpec, estimate: Result, simulated: Result) -> Sequence
             simulated,
             column="ttft_p99_s",
             title="How long does the first token take?",
-            axis=Axis("TTFT P99", "s", log=True, start_at_zero=False),
+            axis=Axis("TTFT P99", "s", shown="s", log=True, start_at_zero=False),
             unit="s",
             limit=Limit(spec.ttft_p99_slo_s, f"objective {show(spec.ttft_p99_slo_s, 's')}", axis="x"),
         ),
@@ -83,7 +83,7 @@ def _cdf(spec: MultiLoraSpec, estimate: Result, simulated: Result) -> Chart | No
         title="How is TTFT distributed?",
         subtitle=f"P99 {show(p99, 's')} simulated, {beside}",
         form="cdf",
-        x=Axis("TTFT", "s", log=True, start_at_zero=False),
+        x=Axis("TTFT", "s", shown="s", log=True, start_at_zero=False),
         y=Axis("share of requests", "ratio"),
         traces=tuple(traces),
         limits=(Limit(spec.ttft_p99_slo_s, f"objective {show(spec.ttft_p99_slo_s, 's')}", axis="x"),),
@@ -107,7 +107,7 @@ def _levels(simulated: Result) -> Chart | None:
         title="How long does the first token take, by where the adapter was?",
         subtitle=f"P99: {'; '.join(told)}.",
         form="cdf",
-        x=Axis("TTFT", "s", log=True, start_at_zero=False),
+        x=Axis("TTFT", "s", shown="s", log=True, start_at_zero=False),
         y=Axis("share of requests", "ratio"),
         traces=tuple(traces),
         summary=f"TTFT P99 by where the adapter was: {'; '.join(told)}.",
@@ -200,15 +200,15 @@ def _line(simulated: Result, *, name: str, title: str, columns: tuple[str, ...],
     series = _series(simulated, "timeline")
     if series is None:
         return None
-    shown = [column for column in columns if _varies(numbers(series, column))]
+    time_s, warmup_s = numbers(series, "time_s"), float(simulated.provenance.get("warmup_s") or 0.0)
+    begun = next((place for place, at_s in enumerate(time_s) if (at_s or 0.0) > warmup_s), 0)
+    shown = [column for column in columns if _varies(numbers(series, column)[begun:])]
     if not shown:
         return None
-    time_s = numbers(series, "time_s")
     traces = tuple(
         Trace(series.column(column).label, time_s, numbers(series, column), order=order)
         for order, column in enumerate(shown)
     )
-    warmup_s = float(simulated.provenance.get("warmup_s") or 0.0)
     named = ", ".join(trace.name for trace in traces)
     return Chart(
         name=f"simulated_timeline_{name}",
@@ -225,8 +225,7 @@ def _line(simulated: Result, *, name: str, title: str, columns: tuple[str, ...],
 
 def _picked(names: Sequence[object]) -> list[int]:
     """Rows worth a bar: the first tenants, and the last rows, which are all others and what none had."""
-    count = len(names)
-    return sorted({*range(min(SHOWN_TENANTS, count)), *range(max(count - 3, 0), count)})
+    return [place for place, name in enumerate(names) if place < SHOWN_TENANTS or not str(name).startswith("tenant ")]
 
 
 def _tenants(simulated: Result) -> Chart | None:
