@@ -52,7 +52,7 @@ def _capacity(plan: Plan) -> Iterator[Finding]:
         yield Finding(
             code="cannot_serve",
             severity="error",
-            message=f"A replica cannot serve a single request within this design: {BINDS[best.binds]} leave no room.",
+            message=f"A replica cannot serve a single request within this design; what binds: {BINDS[best.binds]}.",
             metric="replica_max_rps",
             suggestion="A looser TPOT helps." if best.binds == "tpot" else None,
             change={"tpot_slo_s": 2 * spec.tpot_slo_s} if best.binds == "tpot" and spec.tpot_slo_s < 5 else None,
