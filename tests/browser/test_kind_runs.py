@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,3 +236,21 @@ def test_a_finding_is_applied_and_the_design_saved_compared_shared_and_printed(o
     text = " ".join(" ".join(sheet.extract_text() for sheet in sheets).split())
     assert "Mended" in text
     assert "Sources" in text
+
+
+def test_a_trace_that_names_adapters_becomes_a_design_and_a_run(open_page: Any, tmp_path: Path) -> None:
+    rows = [f"{0.05 * row:.2f},{300 + row % 90},{60 + row % 50},tenant-{row * row % 23}" for row in range(1200)]
+    trace = tmp_path / "adapters.csv"
+    trace.write_text("arrival_s,input_tokens,output_tokens,adapter\n" + "\n".join(rows) + "\n")
+    page = open_page("/workloads/new/trace/")
+    page.locator("#file").set_input_files(trace)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("adapters")
+    slug = page.url.rstrip("/").rsplit("/", 1)[-1]
+    change = json.dumps({"popularity": "trace", "workload": slug, "tenants": 1})
+    page.goto(f"/designs/new/multi_lora/?set={change}")
+    distinct = len({row * row % 23 for row in range(1200)})
+    expect(page.locator("#answer")).to_contain_text(f"over {distinct} adapters")
+    simulate(page, workload="adapters", policies="chosen")
+    expect(page.locator("main")).to_contain_text("replays adapters")
+    assert all(figure.endswith("%") for figure in estimate_and_simulation(page, "Adapter in a slot"))
