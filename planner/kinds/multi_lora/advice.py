@@ -8,10 +8,11 @@ from typing import Any
 from planner.core.kind import Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.follow_ups import follow_ups
 from planner.kinds.multi_lora.series_fleet import ROUTING_LABELS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.words import counted, percent, times
+from planner.kinds.multi_lora.words import times
 
 __all__ = ["follow_ups", "questions", "variants"]
 

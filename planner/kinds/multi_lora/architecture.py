@@ -5,9 +5,10 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.series_fleet import ROUTING_LABELS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.words import counted, percent, some, times
+from planner.kinds.multi_lora.words import some, times
 
 
 def architecture(spec: MultiLoraSpec, result: Result) -> Diagram:

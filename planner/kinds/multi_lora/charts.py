@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.multi_lora.charts_fleet import bill, growth, routings, tenant_bills, ttft
 from planner.kinds.multi_lora.charts_slots import cliff, hits, trade
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.table import numbers
-from planner.kinds.multi_lora.words import percent, some, times
+from planner.kinds.multi_lora.words import some, times
 
 
 def charts(spec: MultiLoraSpec, result: Result) -> Sequence[Chart]:

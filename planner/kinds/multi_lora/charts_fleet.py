@@ -7,9 +7,9 @@ import math
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.table import numbers
-from planner.kinds.multi_lora.words import counted, percent
 
 SHOWN_TENANTS = 10
 LONG_S = 2.0

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.table import numbers
-from planner.kinds.multi_lora.words import counted, percent, some
+from planner.kinds.multi_lora.words import some
 
 LEAST_OF_COPY, LEAST_S = 0.1, 1e-4
 """Waits shorter than such a part of a copy, or than that, are not worth a point on a logarithmic axis."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
 from planner.core.result import Answer, LazySeries, Result
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.figures import metrics
 from planner.kinds.multi_lora.findings import findings
 from planner.kinds.multi_lora.plan import Plan, plan
 from planner.kinds.multi_lora.series import all_series
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.steps import LAUNCHES
-from planner.kinds.multi_lora.words import counted, loaded, percent, times
+from planner.kinds.multi_lora.words import loaded, times
 
 FACTS = (
     "cost_usd_per_h",

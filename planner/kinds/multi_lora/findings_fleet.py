@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas.adapter_loading import GETS_PER_S
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.replica import BINDS
-from planner.kinds.multi_lora.words import counted, loaded, percent, some
+from planner.kinds.multi_lora.words import loaded, some
 
 UNEVEN = 1.15
 FEW_COLD = 0.01

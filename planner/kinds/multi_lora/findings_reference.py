@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.shapes import adapter_of
-from planner.kinds.multi_lora.words import counted, percent, slower, some, times
+from planner.kinds.multi_lora.words import slower, some, times
 
 SHOWN = (16, 64)
 WASTED = 0.05

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas.slot_cliff import safe_slots
 from planner.kinds.multi_lora.plan import Plan
-from planner.kinds.multi_lora.words import counted, percent, some, times
+from planner.kinds.multi_lora.words import some, times
 
 MUCH_KV = 0.2
 FELT_S = 1e-3

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import percent
 from planner.formulas.merged_replica import break_even_traffic
 from planner.kinds.multi_lora.figures_fleet import bound_tokens, merged_of
 from planner.kinds.multi_lora.plan import Plan
-from planner.kinds.multi_lora.words import percent, some
+from planner.kinds.multi_lora.words import some
 
 HURT = 0.99
 FULL = 1.0

@@ -8,9 +8,10 @@ from typing import Any
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.simulation_options import DEFAULT_DURATION_S, USUAL_REQUESTS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.words import counted, loaded, percent, some, times
+from planner.kinds.multi_lora.words import loaded, some, times
 
 
 def follow_ups(spec: MultiLoraSpec, result: Result) -> Sequence[FollowUp]:

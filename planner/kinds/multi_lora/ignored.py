@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.core import ignored
 from planner.core.result import Finding
 from planner.kinds.multi_lora.plan import Plan
 
 
 def findings(plan: Plan) -> Iterator[Finding]:
     """One finding for each field that is not at its default."""
-    fields = type(plan.given).model_fields
-    told: set[str] = set()
-    for name, reason in _ignored(plan):
-        default = fields[name].default
-        if name in told or getattr(plan.given, name) == default:
-            continue
-        told.add(name)
-        label = fields[name].title or name
-        yield Finding(
-            code="field_ignored",
-            severity="info",
-            message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
-            suggestion=f"Leave {label} at its default.",
-            change={name: default},
-        )
+    return ignored.told(plan.given, _ignored(plan))
 
 
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas.distinct import lru_hits_by_slots
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.series_fleet import cost_by_rate, routings, ttft_parts
 from planner.kinds.multi_lora.series_slots import slot_cliff, throughput_by_slots
 from planner.kinds.multi_lora.series_tenants import bill, tenant_bills
-from planner.kinds.multi_lora.table import table
 
 REFERENCE = (1, 16, 64)
 _POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)

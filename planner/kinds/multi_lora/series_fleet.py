@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas.cost import usd_per_million_tokens
 from planner.kinds.multi_lora.asked import ROUTINGS
 from planner.kinds.multi_lora.fleet import Fleet, replicas_needed
 from planner.kinds.multi_lora.latency import Latency
 from planner.kinds.multi_lora.plan import Plan, latency_of
-from planner.kinds.multi_lora.table import table
 
 GROWTH_POINTS = 12
 FOUND_LABELS = ("on the GPU", "in host memory", "in the store")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas.slot_wait_law import SlotWaits
 from planner.kinds.multi_lora.memory import with_slots
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.replica import Replica
-from planner.kinds.multi_lora.table import table
 from planner.kinds.multi_lora.waiting import slot_waits_by
 
 _POINTS, _TRADE_POINTS, _EVEN_POINTS = 22, 12, 6

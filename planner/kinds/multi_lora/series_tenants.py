@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas.cost import usd_per_million_tokens
 from planner.kinds.multi_lora.plan import Plan
-from planner.kinds.multi_lora.table import table
 
 SHOWN = 24
 """Tenants with a row of their own; the others share one."""

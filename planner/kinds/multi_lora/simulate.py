@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
 from planner.core.result import Result
-from planner.core.run_options import check_seed
+from planner.core.run_options import check_seed, warm_up_s
 from planner.core.simulated import PartHooks
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
 from planner.kinds.multi_lora import simulated
@@ -17,7 +17,6 @@ from planner.kinds.multi_lora.simulation_options import (
     DEFAULT_DURATION_S,
     MAX_REQUESTS,
     OPTIONS,
-    Options,
     check,
     options,
 )
@@ -76,7 +75,7 @@ def _simulate(made: simulated.Run, *, way: Way, hooks: Hooks, in_full: bool) -> 
             source=source,
             tenants=tenants_for(made.plan),
             seed=made.request.seed,
-            warmup_s=warm_up_s(made.options, horizon_s=source.horizon_s),
+            warmup_s=warm_up_s(made.options.warmup_s, horizon_s=source.horizon_s, usual=WARM_UP_SHARE),
             failures=failures_for(made.plan, chosen=made.options, horizon_s=source.horizon_s),
             hooks=hooks,
             budget_s=BUDGET_S,
@@ -84,15 +83,6 @@ def _simulate(made: simulated.Run, *, way: Way, hooks: Hooks, in_full: bool) -> 
         )
     except engine_hooks.Cancelled:
         raise Cancelled from None
-
-
-def warm_up_s(chosen: Options, *, horizon_s: float) -> float:
-    """What is cut from the measurements."""
-    if chosen.warmup_s is None:
-        return WARM_UP_SHARE * horizon_s
-    if chosen.warmup_s >= horizon_s:
-        raise ValueError(f"options.warmup_s: {chosen.warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
-    return chosen.warmup_s
 
 
 def warm() -> None:

@@ -12,11 +12,11 @@ from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
+from planner.core.wording import percent
 from planner.formulas.tenant_bill import NOTHING
 from planner.kinds.multi_lora.plan import Plan
 from planner.kinds.multi_lora.simulated_metrics import DEFINITIONS, MEANS, QUANTILES
 from planner.kinds.multi_lora.simulation_options import Options
-from planner.kinds.multi_lora.words import percent
 
 if TYPE_CHECKING:
     from sims.engine.interval import Interval

@@ -9,8 +9,9 @@ import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import percent
 from planner.kinds.multi_lora.simulated_metrics import DEFINITIONS
-from planner.kinds.multi_lora.words import percent, some, times
+from planner.kinds.multi_lora.words import some, times
 
 if TYPE_CHECKING:
     from planner.kinds.multi_lora.simulated import Run

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core.result import Series
+from planner.core.table import Values, table
 from planner.formulas.tenant_bill import NOTHING
 from planner.kinds.multi_lora.series_tenants import SHOWN
-from planner.kinds.multi_lora.table import Values, table
 
 if TYPE_CHECKING:
     from planner.kinds.multi_lora.simulated import Run

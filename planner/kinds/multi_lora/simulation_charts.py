@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.core import timeline
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import filled, numbers
+from planner.core.wording import percent
 from planner.kinds.multi_lora.simulated_series import LEVELS
 from planner.kinds.multi_lora.spec import MultiLoraSpec
-from planner.kinds.multi_lora.table import numbers
-from planner.kinds.multi_lora.words import percent, some
+from planner.kinds.multi_lora.words import some
 
 SIMULATED, ESTIMATE = 0, 1
 SHOWN_TENANTS, LONG_S = 10, 2.0
@@ -42,7 +44,11 @@ def charts(spec: MultiLoraSpec, estimate: Result, simulated: Result) -> Sequence
             unit="ratio",
         ),
         _distinct(estimate, simulated),
-        *(_line(simulated, name=name, title=title, columns=columns, unit=unit) for name, title, columns, unit in LINES),
+        *(
+            timeline.line(simulated, name=name, title=title, columns=shown, unit=unit)
+            for name, title, columns, unit in LINES
+            if (shown := _changing(simulated, columns))
+        ),
         _tenants(simulated),
         _bill(simulated),
     ]
@@ -61,13 +67,8 @@ LINES = (
 """Time lines; what never changes is not drawn."""
 
 
-def _series(result: Result, name: str) -> Series | None:
-    series = result.series.get(name)
-    return series if series is not None and len(series.columns[0].values) else None
-
-
 def _cdf(spec: MultiLoraSpec, estimate: Result, simulated: Result) -> Chart | None:
-    series = _series(simulated, "ttft_cdf")
+    series = filled(simulated, "ttft_cdf")
     if series is None:
         return None
     traces = [Trace("simulated", series.column("value_s").values, numbers(series, "share"), order=SIMULATED)]
@@ -96,7 +97,7 @@ def _levels(simulated: Result) -> Chart | None:
     """First tokens of those whose adapter was on the GPU, in host memory, in the store."""
     traces, told = [], []
     for order, (name, label) in enumerate(LEVELS):
-        series = _series(simulated, f"{name}_cdf")
+        series = filled(simulated, f"{name}_cdf")
         if series is not None:
             traces.append(Trace(label, series.column("value_s").values, numbers(series, "share"), order=order))
             told.append(f"{label} {show(simulated.value(f'{name}_p99_s'), 's')}")
@@ -115,7 +116,7 @@ def _levels(simulated: Result) -> Chart | None:
 
 
 def _parts(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_ttft_parts")
+    series = filled(simulated, "simulated_ttft_parts")
     if series is None:
         return None
     names, seconds = list(series.column("part").values), numbers(series, "seconds")
@@ -143,7 +144,7 @@ def _ways(
     limit: Limit | None = None,
 ) -> Chart | None:
     """A figure of each way on the same requests, simulated and, where it is one of the design, estimated."""
-    series, beside = _series(simulated, "simulated_ways"), _series(estimate, "routings")
+    series, beside = filled(simulated, "simulated_ways"), filled(estimate, "routings")
     if series is None or len(series.columns[0].values) < 2:
         return None
     labels, values = [str(name) for name in series.column("way").values], numbers(series, column)
@@ -171,7 +172,7 @@ def _ways(
 
 
 def _distinct(estimate: Result, simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_distinct")
+    series = filled(simulated, "simulated_distinct")
     if series is None:
         return None
     own, told = simulated.value("distinct_in_batch"), estimate.value("distinct_in_batch")
@@ -196,31 +197,14 @@ def _varies(values: Sequence[float | None]) -> bool:
     return bool(known) and max(known) - min(known) > FLAT * max(abs(each) for each in known)
 
 
-def _line(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:
-    series = _series(simulated, "timeline")
+def _changing(simulated: Result, columns: Sequence[str]) -> list[str]:
+    """The columns of the time line that change after the warm-up."""
+    series = filled(simulated, "timeline")
     if series is None:
-        return None
-    time_s, warmup_s = numbers(series, "time_s"), float(simulated.provenance.get("warmup_s") or 0.0)
-    begun = next((place for place, at_s in enumerate(time_s) if (at_s or 0.0) > warmup_s), 0)
-    shown = [column for column in columns if _varies(numbers(series, column)[begun:])]
-    if not shown:
-        return None
-    traces = tuple(
-        Trace(series.column(column).label, time_s, numbers(series, column), order=order)
-        for order, column in enumerate(shown)
-    )
-    named = ", ".join(trace.name for trace in traces)
-    return Chart(
-        name=f"simulated_timeline_{name}",
-        title=title,
-        subtitle=f"{named[:1].upper()}{named[1:]} over simulated time",
-        form="line",
-        x=Axis("simulated time", "s"),
-        y=Axis(named if len(traces) == 1 else unit, unit),
-        traces=traces,
-        limits=(Limit(warmup_s, "warm-up ends", axis="x"),) if warmup_s > 0 else (),
-        summary=f"{named} over {show(time_s[-1], 's')} of simulated time.",
-    )
+        return []
+    warmup_s = float(simulated.provenance.get("warmup_s") or 0.0)
+    begun = next((place for place, at_s in enumerate(numbers(series, "time_s")) if (at_s or 0.0) > warmup_s), 0)
+    return [column for column in columns if _varies(numbers(series, column)[begun:])]
 
 
 def _picked(names: Sequence[object]) -> list[int]:
@@ -229,7 +213,7 @@ def _picked(names: Sequence[object]) -> list[int]:
 
 
 def _tenants(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_tenants")
+    series = filled(simulated, "simulated_tenants")
     if series is None:
         return None
     names, tokens = list(series.column("tenant").values), numbers(series, "output_tokens_per_s")
@@ -254,7 +238,7 @@ def _unused(usd: Sequence[float | None]) -> str:
 
 
 def _bill(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_tenants")
+    series = filled(simulated, "simulated_tenants")
     if series is None:
         return None
     names, usd = list(series.column("tenant").values), numbers(series, "usd_per_h")
