@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from planner.charts.drawing.type import SIZE, width
@@ -33,6 +33,7 @@ def area(text: str, place: Place, *, bold: bool = False) -> Area:
 
 
 _NEAR = 11.0  # a label this close to another curve may be taken for that curve's
+_BESIDE = 0.35  # what a point of another curve close by costs, where one that is covered costs 1
 _TOO_CROWDED = 6.0
 _LATER = 0.1  # what each place further down the list of candidates costs
 _CELL = 16.0
@@ -50,14 +51,17 @@ class Ink:
     waiting: list[tuple[Sequence[tuple[float, float]], str]] = field(default_factory=list)
     cells: dict[tuple[int, int], list[Dot]] = field(default_factory=dict)
 
-    def under(self, here: Area) -> list[Dot]:
+    def under(self, here: Area) -> Iterator[Dot]:
+        """Points within an area, cell by cell: whoever has seen enough may stop."""
         while self.waiting:
             self._spread(*self.waiting.pop())
         columns = range(int(here.left // _CELL), int(here.right // _CELL) + 1)
         rows = range(int(here.top // _CELL), int(here.bottom // _CELL) + 1)
-        near = (self.cells.get((column, row), ()) for column in columns for row in rows)
         left, top, right, bottom = here.left, here.top, here.right, here.bottom
-        return [dot for dots in near for dot in dots if left <= dot[0] <= right and top <= dot[1] <= bottom]
+        for cell in itertools.product(columns, rows):
+            for dot in self.cells.get(cell, ()):
+                if left <= dot[0] <= right and top <= dot[1] <= bottom:
+                    yield dot
 
     def _spread(self, path: Sequence[tuple[float, float]], owner: str) -> None:
         dots = [(x, y, owner) for x, y in path[:1]]
@@ -98,7 +102,7 @@ class Labels:
         for index, candidate in enumerate(candidates):
             if index * _LATER >= least:
                 break
-            cost = self._cost(area(text, candidate, bold=bold), owner)
+            cost = self._cost(area(text, candidate, bold=bold), owner, enough=least - index * _LATER)
             if cost is not None and cost + index * _LATER < least:
                 best, least = candidate, cost + index * _LATER
         if best is None or (not crowded and least > _TOO_CROWDED):
@@ -106,18 +110,23 @@ class Labels:
         self.block(text, best, bold=bold)
         return best
 
-    def _cost(self, here: Area, owner: str) -> float | None:
+    def _cost(self, here: Area, owner: str, *, enough: float) -> float | None:
+        """What a place covers; counted no further than ``enough``, from which on another place is better."""
         border = self.border
         if here.left < border.left or here.right > border.right or here.top < border.top or here.bottom > border.bottom:
             return None
         if any(here.overlaps(other) for other in self.taken):
             return None
         if not owner:
-            return float(len(self.ink.under(here)))
+            return float(sum(1 for _ in self.ink.under(here)))
         wide = Area(here.left - _NEAR, here.top - _NEAR, here.right + _NEAR, here.bottom + _NEAR)
-        near = self.ink.under(wide)
-        covered = sum(here.left <= x <= here.right and here.top <= y <= here.bottom for x, y, _ in near)
-        return covered + 0.35 * sum(whose not in ("", owner) for _, _, whose in near)
+        cost = 0.0
+        for x, y, whose in self.ink.under(wide):
+            cost += here.left <= x <= here.right and here.top <= y <= here.bottom
+            cost += _BESIDE if whose and whose != owner else 0.0
+            if cost >= enough:
+                break
+        return cost
 
 
 def around(x: float, y: float, *, gap: float = 9) -> list[Place]:
