@@ -43,6 +43,7 @@ class PartHooks:
 
     def __init__(self, hooks: Hooks, *, place: int, count: int) -> None:
         self._hooks, self._place, self._count = hooks, place, count
+        self.progress(0.0, simulated_s=0.0, events=0)  # whoever counts knows by it that the next run begins
 
     def progress(
         self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None

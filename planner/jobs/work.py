@@ -85,16 +85,28 @@ _WORK: Mapping[Purpose, Callable[[Job, Hooks], dict[str, Any]]] = {
 
 
 class _Counted:
-    """Hooks that remember the last figures, so that the finished row has them although writes are sparse."""
+    """Hooks that remember the last figures, so that the finished row has them although writes are sparse.
+
+    Of runs side by side, each of which counts from nothing, the events of all and the simulated time of the first.
+    """
 
     def __init__(self, hooks: Hooks) -> None:
-        self._hooks, self.simulated_s, self.events = hooks, 0.0, 0
+        self._hooks, self.simulated_s = hooks, 0.0
+        self._earlier = self._latest = 0
+
+    @property
+    def events(self) -> int:
+        return self._earlier + self._latest
 
     def progress(
         self, fraction: float, *, simulated_s: float, events: int, partial: Mapping[str, Any] | None = None
     ) -> None:
-        self.simulated_s, self.events = float(simulated_s), int(events)
-        self._hooks.progress(fraction, simulated_s=simulated_s, events=events, partial=partial)
+        if events < self._latest:
+            self._earlier += self._latest
+        self._latest = int(events)
+        if not self._earlier:
+            self.simulated_s = float(simulated_s)
+        self._hooks.progress(fraction, simulated_s=self.simulated_s, events=self.events, partial=partial)
 
     def cancelled(self) -> bool:
         return self._hooks.cancelled()

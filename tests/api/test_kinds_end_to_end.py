@@ -131,6 +131,15 @@ def test_an_option_is_obeyed_and_noted(bob: Caller, slug: str) -> None:
     assert changed["provenance"]["options"][name] == value
 
 
+@pytest.mark.parametrize("slug", ["gateway", "multi_lora", "rl_rollout"])
+def test_a_run_side_by_side_counts_the_events_of_all_and_the_time_of_the_design(bob: Caller, slug: str) -> None:
+    result = result_of(bob, kind=slug, spec={}, **SHORT[slug].body)
+    job = Job.objects.get()
+    made = result["provenance"]
+    assert job.events > made["events"] > 0
+    assert job.simulated_s == pytest.approx(made["horizon_s"], rel=0.02)
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_trace_of_ones_own_is_replayed(bob: Caller, slug: str) -> None:
     made = bob.upload("/api/v1/workloads/import/", file=SimpleUploadedFile("ours.jsonl", TRACE.encode()), name="Ours")
