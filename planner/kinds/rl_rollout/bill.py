@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.formulas import cost, rollout_cost
 from planner.kinds.rl_rollout.base import Base
-from planner.kinds.rl_rollout.turn import Turn
+from planner.kinds.rl_rollout.turn import Turn, useful_samples
 
 PARTS = ("rollout_used", "rollout_idle", "training_used", "training_idle", "scoring")
 
@@ -35,12 +35,6 @@ class Bill:
     def per_m_tokens(self) -> float | None:
         """Over a million output tokens trained on; None without any."""
         return cost.usd_per_million_tokens(self.usd_per_h, tokens_per_s=self.tokens / self.step_s)
-
-
-def useful_samples(base: Base) -> float:
-    """Answers of a step that are trained on: those dropped for their timeout are not."""
-    lost = base.service.timeout_share if base.spec.timed_out == "drop" else 0.0
-    return base.demand.trained * (1 - lost)
 
 
 def bill_of(base: Base, *, turn: Turn, training_gpus: int) -> Bill:

@@ -72,7 +72,9 @@ def _design(plan: Plan) -> Iterator[Metric]:
     yield figure("rollout_instances", turn.instances)
     yield figure("rollout_gpus_needed", plan.needed_gpus)
     limit_s = spec.training_s * (1 + spec.allowed_slowdown)
-    yield figure("step_s", turn.step_s if runs else None, objective=limit_s)
+    just = plan.balance
+    low, high = (turn.step_s, just.longest_step_s) if just and just.longest_step_s > turn.step_s else (None, None)
+    yield figure("step_s", turn.step_s if runs else None, objective=limit_s, low=low, high=high)
     for part in PARTS:
         yield figure(f"step_{part}_s", turn.parts[part] if runs else None)
     yield figure("training_slowdown", plan.slowdown if runs else None, objective=spec.allowed_slowdown)
@@ -120,8 +122,11 @@ def _lengths(plan: Plan) -> Iterator[Metric]:
 def _staleness(plan: Plan) -> Iterator[Metric]:
     turn, runs = plan.turn, plan.runs
     is_async = plan.spec.mode == "asynchronous"
-    yield figure("staleness_mean", turn.mean_age if runs else None)
-    yield figure("staleness_beyond", turn.beyond if runs else None)
+    just = plan.balance
+    low, high = (just.youngest, just.oldest) if just else (None, None)
+    yield figure("staleness_mean", turn.mean_age if runs else None, low=low, high=high)
+    low, high = (just.least_beyond, just.most_beyond) if just and turn.admitted_bound is not None else (None, None)
+    yield figure("staleness_beyond", turn.beyond if runs else None, low=low, high=high)
     yield figure("staleness_at_cap", turn.at_cap_versions if runs else None)
     yield figure("policies_per_answer", turn.policies if runs else None)
     yield figure("staleness_bound_needed", plan.bound_needed if runs and is_async else None)

@@ -17,6 +17,7 @@ FIRST = (
     "sync_step_is_sum",
     "rule_rounds_up",
     "utilisation_in_part",
+    "near_balance",
     "long_answers_are_stale",
     "older_than_bound",
     "sync_is_a_bound",

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.kinds.rl_rollout.balance import LEFT_OUT
 from planner.kinds.rl_rollout.batch import early_stop_of
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.words import counted, percent
 
 _OLD = 0.05
+_ENDLESS = 5000.0
 _RECOMPUTE = 0.1
 _NEARLY_FREE = 4
 """Versions up to which AReaL found a decoupled loss to learn nearly as well."""
@@ -20,6 +22,7 @@ def staleness_findings(plan: Plan) -> Iterator[Finding]:
     """Asynchronous modes first, then what is wasted in any."""
     if plan.spec.mode == "asynchronous":
         yield from _loss(plan)
+        yield from _near_balance(plan)
         yield from _beyond(plan)
         yield from _long_answers(plan)
         yield from _discarded(plan)
@@ -51,6 +54,24 @@ def _loss(plan: Plan) -> Iterator[Finding]:
             suggestion="η = 4.",
             change={"staleness_bound": _NEARLY_FREE},
         )
+
+
+def _near_balance(plan: Plan) -> Iterator[Finding]:
+    just = plan.balance
+    if just is None:
+        return
+    writes = f"{percent(just.surplus)} more than" if just.surplus > 0 else "no more than"
+    lasts = f"about {show(float(f'{just.steps:.1g}'), 'steps')}" if just.steps < _ENDLESS else "thousands of steps"
+    yield Finding(
+        code="near_balance",
+        severity="info",
+        message=f"Near balance: rollout writes {writes} a step needs. Samples are between {just.youngest:.2g} and "
+        f"{just.oldest:.2g} versions old: at this pace it takes {lasts} until as many wait as "
+        f"η = {plan.spec.staleness_bound} allows, and with {percent(LEFT_OUT)} less hundreds or for ever.",
+        metric="staleness_mean",
+        suggestion="One instance more settles it.",
+        change={"rollout_gpus": plan.turn.rollout_gpus + plan.spec.instance_gpus},
+    )
 
 
 def _beyond(plan: Plan) -> Iterator[Finding]:

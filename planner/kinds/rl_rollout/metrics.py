@@ -263,6 +263,8 @@ EXACT = frozenset(
     }
 )
 """Arithmetic of the inputs; all else rests on assumed rates, lengths and times until they are measured."""
+SMALLEST = {"ratio": 1e-6, "s": 1e-9, "versions": 1e-6}
+"""Shares, times and ages below that mean nothing: what is left over from arithmetic, and tails of laws."""
 BY_NAME = {definition.name: definition for definition in METRICS}
 
 
@@ -277,5 +279,7 @@ def figure(
     working: str = "",
 ) -> Metric:
     """A metric of this kind by name."""
+    if value is not None and abs(value) < SMALLEST.get(BY_NAME[name].unit, 0.0):
+        value = 0.0
     known: Basis = basis or ("exact" if name in EXACT else "assumed")
     return Metric(BY_NAME[name], value, low=low, high=high, basis=known, objective=objective, working=working)

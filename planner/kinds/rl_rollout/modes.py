@@ -10,7 +10,7 @@ from planner.kinds.rl_rollout.batch import batch_of, early_stop_of, ended_answer
 from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.overlapped import overlapped_turn
 from planner.kinds.rl_rollout.sync import switch_s, sync_of
-from planner.kinds.rl_rollout.turn import SOON_S, Turn, instances_of, mean_running, wasted_share
+from planner.kinds.rl_rollout.turn import SOON_S, Turn, exposed_s, instances_of, mean_running, wasted_share
 
 
 def turn_of(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int | None = None) -> Turn:
@@ -44,9 +44,9 @@ def _in_turns(base: Base, mode: Mode, *, rollout_gpus: int, training_gpus: int) 
         tokens = demand.trained * early.started * early.written_tokens
     if mode == "one_step_off":
         step_s = rollout_modes.one_step_off_step_s(makes_s + tail_s, train_s=trains_s, sync_s=sync_s)
-        exposed_s = step_s - trains_s - sync_s
-        shown_tail_s = min(tail_s, exposed_s)
-        waits_s = exposed_s - shown_tail_s
+        late_s = exposed_s(step_s - trains_s - sync_s, step_s=step_s)
+        shown_tail_s = min(tail_s, late_s)
+        waits_s = exposed_s(late_s - shown_tail_s, step_s=step_s)
     else:
         step_s = rollout_modes.synchronous_step_s(
             makes_s, score_tail_s=tail_s, train_s=trains_s, sync_s=sync_s, switch_s=moves_s

@@ -14,7 +14,7 @@ from planner.formulas.rollout_swaps import draining, masked_share
 from planner.kinds.rl_rollout.base import Base
 from planner.kinds.rl_rollout.scoring import pool_of
 from planner.kinds.rl_rollout.sync import sync_of
-from planner.kinds.rl_rollout.turn import SOON_S, Turn, instances_of, mean_running, wasted_share
+from planner.kinds.rl_rollout.turn import SOON_S, Turn, exposed_s, instances_of, mean_running, wasted_share
 
 _CATCHING_UP = 1.25
 """Rollout that has fallen behind, or whose groups have not gathered yet, writes as fast as it can, up to this."""
@@ -50,7 +50,7 @@ def overlapped_turn(base: Base, *, rollout_gpus: int, training_gpus: int) -> Tur
         step_s=step_s,
         parts={
             "training": trains_s,
-            "generation": max(step_s - backlog_s - trains_s - sync_s, 0.0),
+            "generation": exposed_s(step_s - backlog_s - trains_s - sync_s, step_s=step_s),
             "scoring": backlog_s,
             "weight_sync": sync_s,
             "switch": 0.0,

@@ -8,8 +8,9 @@ from functools import cached_property
 from planner.core.catalog import Catalog
 from planner.formulas.answer_lengths import AnswerLengths
 from planner.formulas.rollout_cycle import asynchronous
+from planner.kinds.rl_rollout.balance import Balance, balance_of
 from planner.kinds.rl_rollout.base import Base, base_at, base_of
-from planner.kinds.rl_rollout.bill import Bill, bill_of, useful_samples
+from planner.kinds.rl_rollout.bill import Bill, bill_of
 from planner.kinds.rl_rollout.comparison import (
     Comparison,
     Split,
@@ -24,7 +25,7 @@ from planner.kinds.rl_rollout.returned import Returned, returned_of
 from planner.kinds.rl_rollout.sizing import fleet_gpus, keeps_up
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
-from planner.kinds.rl_rollout.turn import Turn
+from planner.kinds.rl_rollout.turn import Turn, useful_samples
 
 _LOOSE = 64.0
 
@@ -100,6 +101,11 @@ class Plan:
         if split is None:
             return Comparison(self.base, max(self.rollout_gpus, self.spec.instance_gpus), self.spec.training_gpus)
         return Comparison(self.base, split.rollout_gpus, split.training_gpus)
+
+    @cached_property
+    def balance(self) -> Balance | None:
+        """Of a fleet that keeps up just so."""
+        return balance_of(self.base, turn=self.turn) if self.runs else None
 
     @cached_property
     def bound_needed(self) -> float | None:

@@ -7,6 +7,7 @@ import numpy as np
 from planner.core.result import Series
 from planner.formulas import rollout_ages
 from planner.kinds.rl_rollout.base import base_at
+from planner.kinds.rl_rollout.metrics import SMALLEST
 from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.table import table
@@ -62,6 +63,7 @@ def ages(plan: Plan) -> Series:
     shown = shares[:_OLDEST].tolist()
     shown += [0.0] * (_OLDEST - len(shown))
     shown[-1] += float(shares[_OLDEST:].sum())
+    shown = [share if share > SMALLEST["ratio"] else 0.0 for share in shown]
     return table(
         "staleness_ages",
         "Groups by age, asynchronous",

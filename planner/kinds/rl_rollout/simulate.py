@@ -54,7 +54,7 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
     trace = trace_of(spec, request=request, chosen=chosen, catalog=catalog)
     size = {"step_s": made.turn.step_s, "answers": made.base.demand.completed}
     check_answers(chosen, request=request, staleness_bound=made.spec.staleness_bound, **size)
-    steps = steps_of(chosen, request=request, **size)
+    steps = steps_of(chosen, request=request, cases=chosen.side_by_side(made.spec.staleness_bound), **size)
     run_of = simulated.Run(
         plan=made, request=request, options=chosen, catalog_digest=catalog.digest, steps=steps, trace=trace
     )

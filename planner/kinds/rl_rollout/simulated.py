@@ -229,10 +229,11 @@ def bill_usd_per_h(run: Run, *, case: Case) -> float:
 def _counts(outcome: Outcome) -> dict[str, float | None]:
     fates = outcome.fates
     return {
-        "requests_arrived": float(outcome.counts["started"]),
+        "requests_in_flight_before": float(outcome.open_at(outcome.warmup_steps)),
+        "requests_arrived": outcome.window("opened"),
         "requests_finished": float(fates["trained_on"][0]),
         "requests_rejected": float(sum(fates[name][0] for name in GONE)),
-        "requests_in_flight": float(outcome.in_flight["answers"]),
+        "requests_in_flight": float(outcome.open_at(outcome.steps)),
         "simulated_s": outcome.simulated_s,
     }
 

@@ -28,7 +28,12 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
     MetricDef("preemptions_per_answer", _("Preemptions an answer"), "1", "lower", STALENESS),
     MetricDef("steps_measured", _("Steps measured"), "steps", "none", RUN, whole=True),
     MetricDef("simulated_s", _("Simulated time"), "s", "none", RUN),
-    _count("requests_arrived", _("Answers started"), help=_("In the measured steps.")),
+    _count(
+        "requests_in_flight_before",
+        _("Answers in flight when measuring begins"),
+        help=_("With those asked for since, the sum of those trained on, thrown away and in flight at the end."),
+    ),
+    _count("requests_arrived", _("Answers asked for"), help=_("In the measured steps.")),
     _count("requests_finished", _("Answers trained on")),
     _count("requests_rejected", _("Answers thrown away"), help=_("Too old, filtered, given up, or timed out.")),
     _count("requests_in_flight", _("Answers in flight at the end")),

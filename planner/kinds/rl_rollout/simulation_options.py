@@ -11,10 +11,12 @@ from planner.core.run_options import check_length, check_moments, read_options
 from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
 
-DEFAULT_DURATION_S = 9000.0
+DEFAULT_DURATION_S = 36_000.0
 MAX_REQUESTS = 5_000_000
 """Answers."""
-LEAST_MEASURED, USUAL_WARMUP = 20, 6
+LEAST_MEASURED, USUAL_MEASURED, USUAL_WARMUP = 20, 100, 20
+USUAL_ANSWERS = 3_000_000
+"""Of a run whose length nobody asked for, all modes together: a few seconds."""
 MOST_STEPS = 5000
 MODES = 4
 """Side by side unless one is chosen."""
@@ -36,7 +38,7 @@ OPTIONS = (
         minimum=1,
         maximum=MOST_STEPS,
         whole=True,
-        help=_("Measured ones. Empty: as many as the duration holds, and at least 20."),
+        help=_("Measured ones. Empty: as many as the duration holds; without one 100, or fewer where steps are large."),
     ),
     OptionDef(
         "warmup_steps",
@@ -46,7 +48,7 @@ OPTIONS = (
         minimum=0,
         maximum=MOST_STEPS,
         whole=True,
-        help=_("Not measured: instances start empty, and groups that wait have to gather. Empty: 6."),
+        help=_("Not measured: instances start empty, and groups that wait have to gather. Empty: 20."),
     ),
     OptionDef(
         "staleness_bound",
@@ -138,6 +140,10 @@ class Options:
     def warms_up(self) -> int:
         return USUAL_WARMUP if self.warmup_steps is None else int(self.warmup_steps)
 
+    def side_by_side(self, staleness_bound: int) -> int:
+        """Runs of the same answers."""
+        return {"chosen": 1, "all": MODES, "bounds": len({*BOUNDS, staleness_bound})}[self.modes]
+
     @property
     def changes(self) -> dict[str, Any]:
         """Fields of the design that the run sets otherwise."""
@@ -157,14 +163,19 @@ class Options:
         return request.workload is not None and self.lengths != "law"
 
 
-def steps_of(chosen: Options, *, request: SimulationRequest, step_s: float, answers: float) -> int:
-    """Training steps to be measured: asked for, or as many as so many answers or the duration hold."""
+def steps_of(chosen: Options, *, request: SimulationRequest, step_s: float, answers: float, cases: int) -> int:
+    """Training steps to be measured: asked for, as many as so many answers or the duration hold, or as usual.
+
+    A run of the usual duration measures a hundred steps in every mode, or as many as take a few seconds.
+    """
     if chosen.steps is not None:
         return max(int(chosen.steps), 1)
     if request.requests is not None:
         return max(math.ceil(request.requests / max(answers, 1.0)) - chosen.warms_up, 1)
-    duration_s = DEFAULT_DURATION_S if request.duration_s is None else request.duration_s
-    fitting = math.floor(duration_s / max(step_s, 1e-9)) - chosen.warms_up
+    if request.duration_s in (None, DEFAULT_DURATION_S):
+        fitting = math.floor(USUAL_ANSWERS / max(answers * cases, 1.0)) - chosen.warms_up
+        return min(max(fitting, LEAST_MEASURED), USUAL_MEASURED)
+    fitting = math.floor((request.duration_s or 0.0) / max(step_s, 1e-9)) - chosen.warms_up
     return min(max(fitting, LEAST_MEASURED), MOST_STEPS)
 
 
@@ -180,9 +191,9 @@ def check_answers(
     chosen: Options, *, request: SimulationRequest, step_s: float, answers: float, staleness_bound: int
 ) -> None:
     """Refuse more answers than a run may have, all modes together; raises ValueError."""
-    side_by_side = {"chosen": 1, "all": MODES, "bounds": len({*BOUNDS, staleness_bound})}[chosen.modes]
-    steps = steps_of(chosen, request=request, step_s=step_s, answers=answers) + chosen.warms_up
-    written = answers * steps * side_by_side
+    cases = chosen.side_by_side(staleness_bound)
+    steps = steps_of(chosen, request=request, step_s=step_s, answers=answers, cases=cases) + chosen.warms_up
+    written = answers * steps * cases
     if written > MAX_REQUESTS:
         raise ValueError(f"options.steps: {written:,.0f} answers would be written; the most is {MAX_REQUESTS:,}")
 

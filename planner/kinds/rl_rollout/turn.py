@@ -22,6 +22,8 @@ from planner.kinds.rl_rollout.scoring import Pool
 MODES: tuple[Mode, ...] = ("synchronous", "one_step_off", "asynchronous", "colocated")
 PARTS = ("training", "generation", "scoring", "weight_sync", "switch")
 SOON_S = 1e-9
+ROUNDING = 1e-9
+"""Of a whole: what is less is left over from arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,20 @@ def mean_running(base: Base, *, tokens: float, instances: int, over_s: float) ->
 
 
 def wasted_share(base: Base, *, tokens: float, kept_mean: float | None = None) -> float:
-    """Of groups that teach nothing, of answers given up, of groups too old."""
+    """Of groups that teach nothing, of answers given up or dropped for their timeout, of groups too old."""
     if tokens <= 0:
         return 0.0
-    kept = base.demand.trained * (kept_mean or base.law.mean_tokens)
-    return max(1 - kept / tokens, 0.0)
+    kept = useful_samples(base) * (kept_mean or base.law.mean_tokens)
+    share = 1 - kept / tokens
+    return share if share > ROUNDING else 0.0
+
+
+def useful_samples(base: Base) -> float:
+    """Answers of a step that are trained on: those dropped for their timeout are not."""
+    lost = base.service.timeout_share if base.spec.timed_out == "drop" else 0.0
+    return base.demand.trained * (1 - lost)
+
+
+def exposed_s(waits_s: float, *, step_s: float) -> float:
+    """What training waits, without what is left of a subtraction."""
+    return waits_s if waits_s > ROUNDING * step_s else 0.0

@@ -100,6 +100,10 @@ class Outcome:
         """What a sum of a row grew by in the window."""
         return float(self.rows[self.steps][name] - self.rows[self.warmup_steps][name])
 
+    def open_at(self, row: int) -> int:
+        """Answers asked for whose fate was not decided at the end of a training step."""
+        return int(self.rows[row]["opened"]) - int(self.answers_by[row].sum())
+
     @property
     def counts(self) -> dict[str, int]:
         """All sums of the window."""
