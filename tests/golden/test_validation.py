@@ -31,6 +31,15 @@ BOUNDS = {
     "adapters, 32 slots first come": 5,
     "adapters, any replica": 4,
     "adapters in pages of KV": 4,
+    "rollout, reference": 31,
+    "rollout, synchronous": 3,
+    "rollout, one step off": 3,
+    "rollout, co-located": 1,
+    "rollout, bound of one": 3,
+    "rollout, bound of four": 1,
+    "rollout, discard": 17,
+    "rollout, partial rollouts": 1,
+    "rollout, over-sampling": 1,
 }
 EXACT = 1e-9
 SAMPLE = 60

@@ -48,6 +48,31 @@ class Case:
     metrics: tuple[str, ...] = LATENCIES
 
 
+ROLLOUT = ("step_s", "utilisation", "rollout_idle", "trainer_idle", "scorers_busy", "staleness_mean")
+WASTEFUL = (*ROLLOUT, "wasted_tokens")
+OWN = {"options": {"modes": "chosen"}}
+FLEET = {"rollout_gpus": 36}
+FOURS = {"mode": "synchronous", "instance_gpus": 4, "rollout_gpus": 48}
+ROLLOUT_CASES = (
+    Case("rollout, reference", "rl_rollout", {}, OWN, ROLLOUT),
+    Case("rollout, synchronous", "rl_rollout", {**FLEET, "mode": "synchronous"}, OWN, ROLLOUT),
+    Case("rollout, one step off", "rl_rollout", {**FLEET, "mode": "one_step_off"}, OWN, ROLLOUT),
+    Case("rollout, co-located", "rl_rollout", {"mode": "colocated", "training_gpus": 100}, OWN, ROLLOUT),
+    Case("rollout, bound of one", "rl_rollout", {"rollout_gpus": 40, "staleness_bound": 1}, OWN, ROLLOUT),
+    Case("rollout, bound of four", "rl_rollout", {"rollout_gpus": 40}, OWN, ROLLOUT),
+    Case(
+        "rollout, discard",
+        "rl_rollout",
+        {"rollout_gpus": 40, "staleness_bound": 2, "enforcement": "discard"},
+        OWN,
+        (*WASTEFUL, "discarded_share"),
+    ),
+    Case(
+        "rollout, partial rollouts", "rl_rollout", {**FOURS, "oversampling": 0.5, "enforcement": "carry"}, OWN, ROLLOUT
+    ),
+    Case("rollout, over-sampling", "rl_rollout", {**FOURS, "oversampling": 0.2}, OWN, WASTEFUL),
+)
+
 SIMULATED_CASES = (
     Case("reference", "llm_serving", {}, {"duration_s": 600}),
     Case("N+1", "llm_serving", {"spare_decode_units": 1}, {"duration_s": 600}),
@@ -92,6 +117,7 @@ SIMULATED_CASES = (
         {"duration_s": 600, "options": FEW},
         ADAPTED,
     ),
+    *ROLLOUT_CASES,
 )
 
 
@@ -137,9 +163,13 @@ def _rows(case: Case) -> Iterator[Row]:
 
 
 def _group(metric: str) -> str:
-    """What the figures of a group have in common: TTFT, TPOT, hits, or load."""
-    first = metric.split("_", maxsplit=1)[0].upper()
-    return first if first in ("TTFT", "TPOT") else ("hits" if "hit" in metric else "load")
+    """What the figures of a group have in common: TTFT, TPOT, a training step, staleness, hits, or load."""
+    first = metric.split("_", maxsplit=1)[0]
+    if first in ("ttft", "tpot"):
+        return first.upper()
+    if first in ("step", "staleness"):
+        return first
+    return "hits" if "hit" in metric else "load"
 
 
 def _hardware(spec: Any) -> dict[str, str]:
