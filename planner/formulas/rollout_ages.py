@@ -19,6 +19,8 @@ from planner.formulas.rollout_cycle import Cycle, cycle, slot_bound, told
 
 _PHASES = 32
 _MOST_LOST = 0.9
+_SLOTS_FREE = 0.7
+"""Of the step without them: slots that allow a shorter one are never all taken."""
 _HARDLY = 1e-6
 """Of all groups: where no more are too old, nothing is dropped."""
 
@@ -152,8 +154,9 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
     -----
     `bunches` with what is too old left out. Against runs event by event steps are within 4 % and the share lost within
     0.025, but for a bound of one with many answers at the cap, where they are up to 11 % short and find a loss of none
-    instead of 0.08: the runs keep alternating where mean batches come to rest. With slots that are always taken, the
-    groups started again lengthen the step, and ages are those before anything is dropped.
+    instead of 0.08: the runs keep alternating where mean batches come to rest. With slots that are always taken no
+    more is lost than is too old with such slots, groups started again lengthen the step, and ages are those before
+    anything is dropped.
 
     References
     ----------
@@ -167,14 +170,13 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
             return even, 0.0
     run = bunches(rollout, tokens=even.tokens, drops=True)
     free = told(rollout, run=run, even=even)
-    if math.isinf(slots):
+    if held.step_s <= _SLOTS_FREE * free.step_s or math.isinf(slots):
         return free, run.lost
-    if held.step_s <= free.step_s:  # slots bind, if at all, for what is started again
-        more = slot_bound(replace(rollout, answers=rollout.answers / (1 - run.lost)), slots=slots)
-        return (more, run.lost) if more.step_s > free.step_s else (free, run.lost)
-    old = min(share_older(ages(rollout, cycle=held), bound=rollout.bound), _MOST_LOST)
-    held = slot_bound(replace(rollout, answers=rollout.answers / (1 - old)), slots=slots)
-    return held, old
+    # Where slots bind, groups start later and are younger when they end; dropping them costs slots as well.
+    old = share_older(ages(rollout, cycle=held), bound=rollout.bound)
+    lost = min(run.lost, old, _MOST_LOST)
+    more = slot_bound(replace(rollout, answers=rollout.answers / (1 - lost)), slots=slots)
+    return (more if more.step_s > free.step_s else free), lost
 
 
 def policies_of_an_answer(law: AnswerLengths, *, cycle: Cycle) -> float:

@@ -22,7 +22,7 @@ _REACH = 1.3
 _MOST_VERSIONS = 48
 _FEWEST = 1e-6
 """Of the groups of a step: what is dropped below that is rounding."""
-_FEW = 3
+_FEW, _LONG = 3, 20
 Numbers = NDArray[np.float64]
 _SPENT, _ENDED, _USEFUL = range(3)
 
@@ -66,6 +66,8 @@ def bunches(rollout: Rollout, *, tokens: float, drops: bool = False) -> Bunches:
     """
     bunch = math.ceil(rollout.bound) + 1
     counted = min(bunch, _MOST_VERSIONS) if bunch > _FEW else 2 * bunch
+    if drops and bunch <= _FEW:  # what is started again takes turns with longer periods
+        counted = _LONG
     versions = min(max(2 * bunch, 12), _MOST_VERSIONS) + counted
     run = _Run.of(rollout, tokens=tokens, drops=drops and rollout.bound > 0)
     for version in range(versions):

@@ -203,7 +203,7 @@ class TestRequests:
     def test_the_duration_and_the_answers_set_the_length(self) -> None:
         few = simulated(requests=2048 * 12, options={"modes": "chosen"})
         assert few.value("steps_measured") == 6
-        long = simulated(duration_s=20_000.0, options={"modes": "chosen"})
+        long = simulated(duration_s=30_000.0, options={"modes": "chosen"})
         assert (long.value("steps_measured") or 0.0) > 50
 
     @pytest.mark.parametrize(

@@ -56,7 +56,13 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
     check_answers(chosen, request=request, staleness_bound=made.spec.staleness_bound, **size)
     steps = steps_of(chosen, request=request, cases=chosen.side_by_side(made.spec.staleness_bound), **size)
     run_of = simulated.Run(
-        plan=made, request=request, options=chosen, catalog_digest=catalog.digest, steps=steps, trace=trace
+        plan=made,
+        request=request,
+        options=chosen,
+        catalog_digest=catalog.digest,
+        warmup=chosen.warms_up(request=request, **size),
+        steps=steps,
+        trace=trace,
     )
     if reason := simulated.nothing_to_run(run_of):
         return simulated.empty(run_of, finding=reason)
@@ -73,7 +79,7 @@ def _simulate(made: simulated.Run, *, case: Case, hooks: Hooks) -> Outcome:
     from sims.engine import hooks as engine_hooks
     from sims.systems.rl_rollout import simulate
 
-    warmup = made.options.warms_up
+    warmup = made.warmup
     try:
         return simulate(
             config_for(case, chosen=made.options),

@@ -34,6 +34,8 @@ class Run:
     request: SimulationRequest
     options: Options
     catalog_digest: str
+    warmup: int
+    """Steps before."""
     steps: int
     """Measured ones."""
     trace: Workload | None

@@ -48,7 +48,7 @@ OPTIONS = (
         minimum=0,
         maximum=MOST_STEPS,
         whole=True,
-        help=_("Not measured: instances start empty, and groups that wait have to gather. Empty: 20."),
+        help=_("Not measured: instances start empty, and groups that wait have to gather. Empty: 20, or half of few."),
     ),
     OptionDef(
         "staleness_bound",
@@ -136,9 +136,16 @@ class Options:
     fail_at_s: float | None = None
     rejoin_s: float | None = None
 
-    @property
-    def warms_up(self) -> int:
-        return USUAL_WARMUP if self.warmup_steps is None else int(self.warmup_steps)
+    def warms_up(self, *, request: SimulationRequest, step_s: float, answers: float) -> int:
+        """Steps before measuring: less than usual where few answers are asked for, or an instance is lost early."""
+        if self.warmup_steps is not None:
+            return int(self.warmup_steps)
+        found = USUAL_WARMUP
+        if self.steps is None and request.requests is not None:
+            found = min(found, math.ceil(request.requests / max(answers, 1.0)) // 2)
+        if self.fail_at_s is not None:
+            found = min(found, max(math.floor(self.fail_at_s / max(step_s, 1e-9)) - 1, 0))
+        return found
 
     def side_by_side(self, staleness_bound: int) -> int:
         """Runs of the same answers."""
@@ -170,12 +177,13 @@ def steps_of(chosen: Options, *, request: SimulationRequest, step_s: float, answ
     """
     if chosen.steps is not None:
         return max(int(chosen.steps), 1)
+    warms_up = chosen.warms_up(request=request, step_s=step_s, answers=answers)
     if request.requests is not None:
-        return max(math.ceil(request.requests / max(answers, 1.0)) - chosen.warms_up, 1)
+        return max(math.ceil(request.requests / max(answers, 1.0)) - warms_up, 1)
     if request.duration_s in (None, DEFAULT_DURATION_S):
-        fitting = math.floor(USUAL_ANSWERS / max(answers * cases, 1.0)) - chosen.warms_up
+        fitting = math.floor(USUAL_ANSWERS / max(answers * cases, 1.0)) - warms_up
         return min(max(fitting, LEAST_MEASURED), USUAL_MEASURED)
-    fitting = math.floor((request.duration_s or 0.0) / max(step_s, 1e-9)) - chosen.warms_up
+    fitting = math.floor((request.duration_s or 0.0) / max(step_s, 1e-9)) - warms_up
     return min(max(fitting, LEAST_MEASURED), MOST_STEPS)
 
 
@@ -192,7 +200,8 @@ def check_answers(
 ) -> None:
     """Refuse more answers than a run may have, all modes together; raises ValueError."""
     cases = chosen.side_by_side(staleness_bound)
-    steps = steps_of(chosen, request=request, step_s=step_s, answers=answers, cases=cases) + chosen.warms_up
+    steps = steps_of(chosen, request=request, step_s=step_s, answers=answers, cases=cases)
+    steps += chosen.warms_up(request=request, step_s=step_s, answers=answers)
     written = answers * steps * cases
     if written > MAX_REQUESTS:
         raise ValueError(f"options.steps: {written:,.0f} answers would be written; the most is {MAX_REQUESTS:,}")
