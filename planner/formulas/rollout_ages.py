@@ -155,7 +155,7 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
     `bunches` with what is too old left out. Against runs event by event steps are within 4 % and the share lost within
     0.025, but for a bound of one with many answers at the cap, where they are up to 11 % short and find a loss of none
     instead of 0.08: the runs keep alternating where mean batches come to rest. With slots that are always taken no
-    more is lost than is too old with such slots, groups started again lengthen the step, and ages are those before
+    more is lost than is too old with such slots or than they have time to write again; ages are those before
     anything is dropped.
 
     References
@@ -165,16 +165,17 @@ def dropping(rollout: Rollout, *, slots: float = math.inf) -> tuple[Cycle, float
     even = cycle(rollout)
     held = slot_bound(rollout, slots=slots) if math.isfinite(slots) else even
     if not even.waits and held.step_s <= even.step_s:
-        old = share_older(ages(rollout, cycle=even), bound=rollout.bound)
+        old = share_older(ages(rollout, cycle=even), bound=rollout.oldest_useful)
         if old <= _HARDLY:
             return even, 0.0
     run = bunches(rollout, tokens=even.tokens, drops=True)
     free = told(rollout, run=run, even=even)
     if held.step_s <= _SLOTS_FREE * free.step_s or math.isinf(slots):
         return free, run.lost
-    # Where slots bind, groups start later and are younger when they end; dropping them costs slots as well.
-    old = share_older(ages(rollout, cycle=held), bound=rollout.bound)
-    lost = min(run.lost, old, _MOST_LOST)
+    # Groups that start as slots come free are younger when they end. Dropped are no more than are too old then, or
+    # than slots can write again: with none to spare fewer groups wait, and fewer grow old.
+    old = share_older(ages(rollout, cycle=held), bound=rollout.oldest_useful)
+    lost = min(run.lost, max(old, 1 - held.step_s / free.step_s), _MOST_LOST)
     more = slot_bound(replace(rollout, answers=rollout.answers / (1 - lost)), slots=slots)
     return (more if more.step_s > free.step_s else free), lost
 

@@ -38,6 +38,7 @@ class Rollout:
     train_s : a training step [s]
     pause_s : of generation at every new version: synchronisation, caches computed again [s]
     bound : eta, versions that started answers may be ahead [1]
+    age_limit : versions beyond which groups are dropped, where they are; the bound if not told [1]
     """
 
     step: DecodeStep
@@ -48,11 +49,17 @@ class Rollout:
     bound: float
     group: int = 16
     pause_s: float = 0.0
+    age_limit: float | None = None
 
     @property
     def work_s(self) -> float:
         """Time of an instance that goes into the tokens of a training step, b n E[L] [s]."""
         return self.step.sequence_s * self.answers * self.law.mean_tokens
+
+    @property
+    def oldest_useful(self) -> int:
+        """Age up to which groups are not dropped [1]."""
+        return math.floor((self.bound if self.age_limit is None else self.age_limit) + 1e-9)
 
     @property
     def oldest(self) -> int:

@@ -218,7 +218,7 @@ class _Run:
         """Groups that have become too old for the trainer."""
         if not self.drops:
             return
-        while self.born[self.too_old] < version - math.floor(self.rollout.bound + 1e-9):
+        while self.born[self.too_old] < version - self.rollout.oldest_useful:
             self.lines.add(self.starts[self.too_old], sizes=np.array([[0.0], [0.0], [-self.sizes[self.too_old]]]))
             self.too_old += 1
 

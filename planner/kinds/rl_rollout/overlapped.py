@@ -110,6 +110,7 @@ def settled(base: Base, *, instances: int, trains_s: float, sync_s: float) -> tu
         bound=spec.staleness_bound * (1 - base.demand.filtered / 2),
         group=spec.answers_per_problem,
         pause_s=sync_s + again_s,
+        age_limit=spec.staleness_bound,
     )
     # Training goes on while an instance computes KV again: a trainer that never waits has a shorter cycle to offer.
     first = replace(whole, train_s=max(trains_s - again_s, SOON_S)) if again_s else whole
