@@ -37,7 +37,7 @@ BOUNDS = {
     "rollout, co-located": 1,
     "rollout, bound of one": 3,
     "rollout, bound of four": 1,
-    "rollout, discard": 17,
+    "rollout, discard": 21,
     "rollout, partial rollouts": 1,
     "rollout, over-sampling": 1,
 }
