@@ -57,12 +57,13 @@ def _between(base: Base, *, turn: Turn, rollout: Rollout, held: Cycle, free: Cyc
     if surplus < -LEFT_OUT or slowest <= PATIENCE:
         return None
     bound = base.spec.staleness_bound
+    beyond = sorted((rollout_ages.share_older(young, bound=bound), rollout_ages.share_older(old, bound=bound)))
     return Balance(
         surplus=surplus,
-        youngest=youngest,
+        youngest=min(youngest, turn.mean_age),
         oldest=max(oldest - missing_at_rest(room, drift=surplus + LEFT_OUT, deviation=spread), turn.mean_age),
-        least_beyond=rollout_ages.share_older(young, bound=bound),
-        most_beyond=rollout_ages.share_older(old, bound=bound),
+        least_beyond=beyond[0],
+        most_beyond=beyond[1],
         longest_step_s=max(turn.step_s, held.step_s * (1 + LEFT_OUT)),
         steps=steps_to_rest(room, drift=max(surplus, 0.0), deviation=spread),
     )

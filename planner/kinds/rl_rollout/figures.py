@@ -123,7 +123,7 @@ def _staleness(plan: Plan) -> Iterator[Metric]:
     turn, runs = plan.turn, plan.runs
     is_async = plan.spec.mode == "asynchronous"
     just = plan.balance
-    low, high = (just.youngest, just.oldest) if just else (None, None)
+    low, high = (just.youngest, max(just.oldest, just.youngest)) if just else (None, None)
     yield figure("staleness_mean", turn.mean_age if runs else None, low=low, high=high)
     low, high = (just.least_beyond, just.most_beyond) if just and turn.admitted_bound is not None else (None, None)
     yield figure("staleness_beyond", turn.beyond if runs else None, low=low, high=high)

@@ -279,7 +279,7 @@ def figure(
     working: str = "",
 ) -> Metric:
     """A metric of this kind by name."""
-    if value is not None and abs(value) < SMALLEST.get(BY_NAME[name].unit, 0.0):
-        value = 0.0
+    least = SMALLEST.get(BY_NAME[name].unit, 0.0)
+    value, low, high = (0.0 if one is not None and abs(one) < least else one for one in (value, low, high))
     known: Basis = basis or ("exact" if name in EXACT else "assumed")
     return Metric(BY_NAME[name], value, low=low, high=high, basis=known, objective=objective, working=working)
