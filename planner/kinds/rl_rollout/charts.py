@@ -52,11 +52,15 @@ def charts(spec: RlRolloutSpec, result: Result) -> Sequence[Chart]:
 
 def _modes(spec: RlRolloutSpec, result: Result) -> Chart:
     series = result.series["modes"]
-    names, steps = list(series.column("mode").values), numbers(series, "step_s")
-    told = [f"{name} {show(step, 's')}" for name, step in zip(names, steps, strict=True)]
+    modes, steps = list(series.column("mode").values), numbers(series, "step_s")
+    # The mode of the design first: small pictures have room for one bar.
+    rows = sorted(range(len(modes)), key=lambda row: modes[row] != MODE_LABELS[spec.mode])
+    names = [modes[row] for row in rows]
+    told = [f"{modes[row]} {show(steps[row], 's')}" for row in rows]
+    parts = {part: numbers(series, f"{part}_s") for part in PARTS}
     traces = [
-        Trace(PART_LABELS[part], x=names, y=numbers(series, f"{part}_s"), order=order, idle=part == "generation")
-        for order, part in enumerate(PARTS)
+        Trace(PART_LABELS[part], x=names, y=[times[row] for row in rows], order=order, idle=part == "generation")
+        for order, (part, times) in enumerate(parts.items())
     ]
     return Chart(
         name="modes",

@@ -123,7 +123,7 @@ def split(spec: RlRolloutSpec, result: Result) -> Chart | None:
         "waits.",
         form="line",
         x=Axis("training GPUs", unit="GPUs"),
-        y=Axis("time of a step's work", unit="s", log=True, start_at_zero=False),
+        y=Axis("time of a step's work", unit="s", shown="min", log=True, start_at_zero=False),
         traces=(
             Trace("training", x=gpus, y=numbers(series, "training_s")),
             Trace("generation, asynchronous", x=gpus, y=numbers(series, "generation_s"), order=1),

@@ -44,7 +44,7 @@ RULE_METRICS: tuple[MetricDef, ...] = (
         "GPUs",
         "lower",
         RULE,
-        formula="⌈GPUs by the rule⌉",
+        formula="GPUs by the rule, the next whole one",
         whole=True,
     ),
     MetricDef(
@@ -53,7 +53,7 @@ RULE_METRICS: tuple[MetricDef, ...] = (
         "GPUs",
         "lower",
         RULE,
-        formula="⌈GPUs by the rule⌉",
+        formula="GPUs by the rule, the next whole one",
         whole=True,
     ),
     MetricDef(

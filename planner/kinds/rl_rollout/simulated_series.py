@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from planner.core.result import Series
 from planner.formulas import rollout_ages
+from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.simulated import bill_usd_per_h, useful_per_step, utilisation
 from planner.kinds.rl_rollout.simulated_system import Case
 from planner.kinds.rl_rollout.table import table
@@ -29,6 +30,12 @@ ACTIVITIES = ("sync", "generate", "recompute", "switch", "train", "score", "wait
 """Weight sync first, because trainer and instances have it: rows come in the order of the first activity."""
 COLOURS = {"generate": 0, "recompute": 1, "score": 2, "train": 3, "sync": 4, "switch": 5}
 ROLE_PARTS = ("decode", "prefill", "recompute", "sync", "switch", "train", "idle", "down")
+SHORT = {
+    MODE_LABELS["synchronous"]: "Sync",
+    MODE_LABELS["one_step_off"]: "One off",
+    MODE_LABELS["asynchronous"]: "Async",
+}
+"""Modes in the rows of a Gantt chart, whose names have little room."""
 Stretch = tuple[str, str, float, float]
 
 
@@ -87,7 +94,7 @@ def _side_rows(outcomes: Outcomes) -> list[Stretch]:
     until_s = min(spans) * 2 if spans else 0.0
     rows: list[Stretch] = []
     for label, each in outcomes.items():
-        mine = _stretches(each, prefix=f"{label}: ", instances=SIDE_INSTANCES)[:LONGEST_SIDE]
+        mine = _stretches(each, prefix=f"{SHORT.get(label, label)}: ", instances=SIDE_INSTANCES)[:LONGEST_SIDE]
         rows += [(row, what, start, min(end, until_s)) for row, what, start, end in mine if start < until_s]
     return rows
 
@@ -99,7 +106,7 @@ def _stretches(outcome: Outcome, *, prefix: str, instances: int) -> list[Stretch
     found = []
     for span in outcome.spans:
         if span.index == TRAINER or span.index < instances:
-            row = "trainer" if span.index == TRAINER else f"instance {span.index + 1}"
+            row = "trainer" if span.index == TRAINER else f"{'inst.' if prefix else 'instance'} {span.index + 1}"
             found.append((f"{prefix}{row}", span.what, span.from_s - begins_s, span.to_s - begins_s))
     return found
 
