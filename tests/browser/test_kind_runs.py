@@ -136,7 +136,7 @@ FOLLOW_UPS = [
     pytest.param(
         "/designs/new/rl_rollout/",
         "What would a looser staleness bound bring?",
-        ("η = 0 15.1 min", "η = 8 5.03 min"),
+        ("η = 0 15.", "η = 8 5.0"),
         "How old are samples when they are trained on?",
         id="rollout",
     ),
