@@ -237,3 +237,17 @@ class TestRefused:
     def test_a_bad_input_names_its_field(self, given: dict[str, Any], field: str) -> None:
         with pytest.raises(ValidationError, match=field):
             answer(**given)
+
+
+def test_figures_of_another_llm_are_told_and_taken_from_the_chosen_one() -> None:
+    assert "policy_differs" not in codes(answer())
+    told = found(answer(llm="gpt-oss-20b"), "policy_differs")
+    assert "gpt-oss-20b has 22.1" in told.message
+    assert "policy_differs" not in codes(answer(llm="gpt-oss-20b", **dict(told.change or {})))
+
+
+@pytest.mark.parametrize(("alpha", "told"), [(1.0, False), (0.1, True)])
+def test_an_asynchronous_step_with_many_filtered_groups_is_said_to_be_estimated_short(alpha: float, told: bool) -> None:
+    """z = 2/17 for a uniform law of success; with most of it at the ends, most groups are dropped."""
+    result = answer(filtering="on", success_alpha=alpha, success_beta=alpha)
+    assert ("filtering_estimated_short" in codes(result)) == told

@@ -64,7 +64,8 @@ def _capacity(plan: Plan) -> Iterator[Finding]:
         code="replica_binds",
         severity="info",
         message=f"A replica does {show(best.rate_rps, 'req/s')} in time, with {counted(best.batch, 'request')} "
-        f"running; {BINDS[best.binds]} {verb}. At this load {counted(plan.running, 'request')} run on each.",
+        f"running; {BINDS[best.binds]} {verb}. At this load {counted(plan.running, 'request')} "
+        f"{'runs' if round(plan.running) == 1 else 'run'} on each.",
         metric="replica_max_rps",
     )
     used = fleet.utilisation or 0.0

@@ -8,10 +8,11 @@ from typing import Any
 from planner.core.kind import Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.follow_ups import follow_ups
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
+from planner.kinds.rl_rollout.words import IN_WORDS
 
 __all__ = ["follow_ups", "questions", "variants"]
 

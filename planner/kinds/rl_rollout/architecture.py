@@ -5,10 +5,10 @@ from __future__ import annotations
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.inputs_services import SYNC_LABELS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.words import counted, percent
 
 SCORER_TITLES = {"rules": "Rules", "sandbox": "Sandboxes", "reward_model": "Reward model"}
 

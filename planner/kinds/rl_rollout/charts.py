@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
 from planner.kinds.rl_rollout.charts_services import bill, scoring_pool, weight_sync
 from planner.kinds.rl_rollout.charts_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, gains, lengths, sizes, split
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.series_timeline import ACTIVITIES, COLOURS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.table import numbers
 from planner.kinds.rl_rollout.turn import PARTS
 
 PART_LABELS = {

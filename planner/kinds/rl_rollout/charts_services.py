@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.kinds.rl_rollout.table import numbers
+from planner.core.table import numbers
 
 
 def weight_sync(result: Result) -> Chart:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace, Value
 from planner.core.quantities import show
 from planner.core.result import Result, Series
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.table import numbers
-from planner.kinds.rl_rollout.words import percent
 
 _HARDLY = 5e-4
 """Of all groups: an age that so few have needs no row."""

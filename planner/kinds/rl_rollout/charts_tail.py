@@ -5,10 +5,10 @@ from __future__ import annotations
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import percent
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.table import numbers
-from planner.kinds.rl_rollout.words import percent
 
 
 def lengths(spec: RlRolloutSpec, result: Result) -> Chart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
 from planner.core.result import Answer, LazySeries, Result
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.figures import metrics
 from planner.kinds.rl_rollout.findings import findings
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
@@ -12,7 +13,6 @@ from planner.kinds.rl_rollout.physics import ENGINE
 from planner.kinds.rl_rollout.plan import Plan, plan
 from planner.kinds.rl_rollout.series import all_series
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.words import counted, percent
 
 FACTS = (
     "step_s",

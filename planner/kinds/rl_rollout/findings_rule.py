@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.formulas import rollout_demand, sizing
 from planner.formulas.decode_step import shared_weight
 from planner.formulas.generation_utilisation import utilisation_for_deadline
 from planner.kinds.rl_rollout.memory_rate import memory_rate, read_step_s
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.words import counted, percent
 
 _CLEARLY = 1.02
 """A step that reads for so much longer than it is said to take is worth a word."""
@@ -46,7 +46,7 @@ def _third(plan: Plan) -> Iterator[Finding]:
 def _rounding(plan: Plan) -> Iterator[Finding]:
     for words, gpus in (("asynchronous", plan.base.demand.async_gpus), ("synchronous", plan.base.demand.sync_gpus)):
         bought = sizing.whole(gpus)
-        if round(gpus) < bought:
+        if 1 <= round(gpus) < bought:
             yield Finding(
                 code="rule_rounds_up",
                 severity="info",

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.batch import drain_s
 from planner.kinds.rl_rollout.comparison import TIE, Verdict
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.sync import sync_of, tensors
-from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
+from planner.kinds.rl_rollout.words import IN_WORDS
 
 SCORER_NOUNS = {"rules": "process", "sandbox": "sandbox", "reward_model": "replica"}
 _SYNC_MATTERS = 0.05

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.balance import LEFT_OUT
 from planner.kinds.rl_rollout.batch import early_stop_of
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.words import counted, percent
 
 _OLD = 0.05
 _ENDLESS = 5000.0
 _RECOMPUTE = 0.1
 _NEARLY_FREE = 4
 """Versions up to which AReaL found a decoupled loss to learn nearly as well."""
+_MANY_FILTERED = 0.3
+"""Share of the groups from which on an asynchronous step is estimated too short; see METHOD.md."""
 
 
 def staleness_findings(plan: Plan) -> Iterator[Finding]:
@@ -201,3 +203,12 @@ def _filtered(plan: Plan) -> Iterator[Finding]:
         f"{percent(more)} more work, and every {counted(spec.problems, 'problem')} trained on teach something.",
         metric="filtered_share",
     )
+    if spec.mode == "asynchronous" and demand.filtered > _MANY_FILTERED:
+        yield Finding(
+            code="filtering_estimated_short",
+            severity="warning",
+            message=f"Where {percent(demand.filtered)} of the groups are dropped, replacements start one after the "
+            "other, which the estimate of an asynchronous step leaves out: simulated steps are 15 % longer at 43 % "
+            "dropped and twice as long at 85 %, unless places of instances bind.",
+            metric="step_s",
+        )

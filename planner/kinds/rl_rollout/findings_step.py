@@ -6,19 +6,23 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.batch import batch_of
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.words import IN_WORDS, counted, percent
+from planner.kinds.rl_rollout.words import IN_WORDS
 
 _TAIL_MATTERS = 0.5
 _CENSORED = 0.05
 _HARDLY = 0.02
+_SAME = 0.1
+"""Published totals are rounded, and formats leave some parts in 16 bits."""
 
 
 def memory_findings(plan: Plan) -> Iterator[Finding]:
     """Whether an instance holds what it has to."""
     spec, physics = plan.spec, plan.base.physics
+    yield from _other_policy(plan)
     if not physics.fits:
         left = "they leave nothing for KV" if physics.kv_bytes <= 0 else "what is left holds less than one mean answer"
         yield Finding(
@@ -51,6 +55,29 @@ def memory_findings(plan: Plan) -> Iterator[Finding]:
             metric="memory_answers",
             suggestion="Leave the limit to memory.",
             change={"running_cap": None},
+        )
+
+
+def _other_policy(plan: Plan) -> Iterator[Finding]:
+    """Weights or parameters that are stated, and are not those of the LLM that was chosen."""
+    spec, physics = plan.spec, plan.base.physics
+    figures = (
+        ("weight_bytes", "weights", spec.weight_bytes, physics.own_weight_bytes, "bytes"),
+        ("active_parameters", "active ones", spec.active_parameters, physics.own_active_parameters, "parameters"),
+    )
+    other = [row for row in figures if row[2] is not None and abs(row[2] / row[3] - 1) > _SAME]
+    if other:
+        stated = " and ".join(f"{word} of {show(value, unit)}" for _, word, value, _, unit in other)
+        own = " and ".join(show(value, unit) for *_, value, unit in other)
+        yield Finding(
+            code="policy_differs",
+            severity="warning",
+            message=f"The policy is stated with {stated}; {physics.llm.name} has {own}. A stated rate of a GPU is that "
+            "of the LLM it was measured with.",
+            metric="weight_bytes",
+            suggestion="Leave the fields empty to take the figures of the LLM, and take the rate from weights, KV and "
+            "FLOP.",
+            change={name: None for name, *_ in other} | {"rate_source": "roofline"},
         )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
+from planner.core.table import numbers
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.table import numbers
-from planner.kinds.rl_rollout.words import counted, percent
 
 MINUTES_S = 120.0
 TIMES = 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planner.core import ignored
 from planner.core.result import Finding
 from planner.kinds.rl_rollout.plan import Plan
 
@@ -22,21 +23,7 @@ _OF_ROOM = ("allowed_slowdown", "running_cap", "memory_share", "reserve_bytes")
 
 def findings(plan: Plan) -> Iterator[Finding]:
     """One finding for each field that is not at its default."""
-    fields = type(plan.spec).model_fields
-    told: set[str] = set()
-    for name, reason in _ignored(plan):
-        default = fields[name].default
-        if name in told or getattr(plan.spec, name) == default:
-            continue
-        told.add(name)
-        label = fields[name].title or name
-        yield Finding(
-            code="field_ignored",
-            severity="info",
-            message=f"{label} ({name}) changes no figure of the estimate: {reason}.",
-            suggestion=f"Leave {label} at its default.",
-            change={name: default},
-        )
+    return ignored.told(plan.spec, _ignored(plan))
 
 
 def _ignored(plan: Plan) -> Iterator[tuple[str, str]]:

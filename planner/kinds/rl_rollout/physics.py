@@ -31,6 +31,9 @@ class Physics:
     gpu: Gpu
     gpus: int
     weight_bytes: float
+    own_weight_bytes: float
+    own_active_parameters: float
+    """Of the LLM that was chosen, whatever is stated."""
     touched_bytes: float
     """Weights that one token reads: all, or with the experts it chooses."""
     parameters: float
@@ -68,7 +71,8 @@ def physics(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths) -> Phy
     """The figures stated, and those of LLM and GPU where a field is empty; raises `MissingFigure`."""
     llm, gpu = catalog.llm(spec.llm), catalog.gpu(spec.gpu)
     counts = parameters(llm)
-    weights = memory.weight_bytes(llm, dtype=spec.weight_dtype) if spec.weight_bytes is None else spec.weight_bytes
+    own_weights = memory.weight_bytes(llm, dtype=spec.weight_dtype)
+    weights = own_weights if spec.weight_bytes is None else spec.weight_bytes
     own_active = llm.published_active_params or counts["active"]
     active = own_active if spec.active_parameters is None else spec.active_parameters
     context = mean_context_tokens(law, prompt_tokens=spec.prompt_tokens)
@@ -87,6 +91,8 @@ def physics(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths) -> Phy
         gpu=gpu,
         gpus=spec.instance_gpus,
         weight_bytes=weights,
+        own_weight_bytes=own_weights,
+        own_active_parameters=own_active,
         touched_bytes=touched,
         parameters=weights / memory.kv_dtype_bytes(spec.weight_dtype),
         active_parameters=active,

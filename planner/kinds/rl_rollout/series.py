@@ -6,6 +6,7 @@ import numpy as np
 
 from planner.core.catalog import Catalog
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas import weight_sync
 from planner.formulas.batch_decay import decay
 from planner.kinds.rl_rollout.inputs_fleet import Mode
@@ -21,7 +22,6 @@ from planner.kinds.rl_rollout.series_sizes import (
 from planner.kinds.rl_rollout.series_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.series_timeline import timeline
 from planner.kinds.rl_rollout.sync import METHODS, PUBLISHED, sync_of, tensors
-from planner.kinds.rl_rollout.table import table
 from planner.kinds.rl_rollout.turn import MODES, PARTS
 
 BILL_LABELS = {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas.answer_lengths import answer_lengths
 from planner.formulas.generation import expected_generation_s
 from planner.kinds.rl_rollout.base import Base, base_at
@@ -16,7 +17,6 @@ from planner.kinds.rl_rollout.inputs_fleet import Mode
 from planner.kinds.rl_rollout.lengths import variation
 from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.table import table
 
 _TIMES_OURS = (0.25, 0.5, 0.75, 1.0, 1.4, 2.0, 4.0, 8.0)
 """Fleets that a curve shows, beside that of the design."""

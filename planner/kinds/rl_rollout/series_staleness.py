@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas import rollout_ages
 from planner.kinds.rl_rollout.base import base_at
 from planner.kinds.rl_rollout.metrics import SMALLEST
 from planner.kinds.rl_rollout.modes import turn_of
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.table import table
 
 _LENGTHS = 33
 _OLDEST = 13

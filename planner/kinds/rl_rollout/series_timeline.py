@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.kinds.rl_rollout.plan import Plan
-from planner.kinds.rl_rollout.table import table
 from planner.kinds.rl_rollout.turn import MODES, Turn
 
 ACTIVITIES = ("weight sync", "generation", "longest answers", "scoring", "training", "role switch", "waiting")

@@ -10,12 +10,12 @@ from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest, Workload
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.plan import Plan
 from planner.kinds.rl_rollout.simulated_metrics import DEFINITIONS, UNKNOWN
 from planner.kinds.rl_rollout.simulated_system import Case
 from planner.kinds.rl_rollout.simulation_options import Options
-from planner.kinds.rl_rollout.words import counted, percent
 
 if TYPE_CHECKING:
     from sims.systems.rl_rollout import Outcome

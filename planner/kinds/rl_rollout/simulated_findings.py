@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.simulated import GONE, utilisation, wasted_share
 from planner.kinds.rl_rollout.simulated_system import Case
-from planner.kinds.rl_rollout.words import counted, percent
 
 if TYPE_CHECKING:
     from planner.kinds.rl_rollout.simulated import Run

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core.result import Series
+from planner.core.table import table
 from planner.formulas import rollout_ages
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.simulated import bill_usd_per_h, useful_per_step, utilisation
 from planner.kinds.rl_rollout.simulated_system import Case
-from planner.kinds.rl_rollout.table import table
 
 if TYPE_CHECKING:
     from planner.kinds.rl_rollout.simulated import Run

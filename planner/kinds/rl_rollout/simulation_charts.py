@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.quantities import show
-from planner.core.result import Result, Series
+from planner.core.result import Result
+from planner.core.table import filled, numbers
+from planner.core.wording import percent
 from planner.kinds.rl_rollout.charts_staleness import by_age
 from planner.kinds.rl_rollout.simulated_series import ACTIVITIES, COLOURS, ROLE_PARTS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
-from planner.kinds.rl_rollout.table import numbers
-from planner.kinds.rl_rollout.words import percent
 
 IDLE = ("wait", "idle", "down")
 FATES = ("trained_on", "discarded", "filtered", "aborted", "timed_out", "lost")
@@ -41,13 +41,8 @@ def charts(spec: RlRolloutSpec, estimate: Result, simulated: Result) -> Sequence
     return [chart for chart in made if chart is not None]
 
 
-def _series(result: Result, name: str) -> Series | None:
-    series = result.series.get(name)
-    return series if series is not None and len(series.columns[0].values) else None
-
-
 def _modes(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_modes")
+    series = filled(simulated, "simulated_modes")
     if series is None:
         return None
     names, steps = list(series.column("mode").values), numbers(series, "step_s")
@@ -69,7 +64,7 @@ def _modes(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
 
 
 def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | None:
-    series = _series(simulated, name)
+    series = filled(simulated, name)
     if series is None:
         return None
     rows = list(
@@ -109,7 +104,7 @@ def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | N
 
 
 def _ages(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
-    series = _series(simulated, "staleness_histogram")
+    series = filled(simulated, "staleness_histogram")
     if series is None or not any(numbers(series, "share")):
         return None
     names, (shares, estimated) = by_age(series, "share", "estimated")
@@ -131,7 +126,7 @@ def _ages(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
 
 
 def _by_length(simulated: Result) -> Chart | None:
-    series = _series(simulated, "simulated_by_length")
+    series = filled(simulated, "simulated_by_length")
     if series is None or not any(numbers(series, "age")):
         return None
     lengths = numbers(series, "tokens")
@@ -151,7 +146,7 @@ def _by_length(simulated: Result) -> Chart | None:
 
 
 def _steps(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
-    series = _series(simulated, "step_times")
+    series = filled(simulated, "step_times")
     if series is None:
         return None
     numbered = numbers(series, "step")
@@ -172,7 +167,7 @@ def _steps(spec: RlRolloutSpec, simulated: Result) -> Chart | None:
 
 
 def _roles(simulated: Result) -> Chart | None:
-    series = _series(simulated, "instance_time")
+    series = filled(simulated, "instance_time")
     if series is None:
         return None
     names = list(series.column("mode").values)
@@ -193,7 +188,7 @@ def _roles(simulated: Result) -> Chart | None:
 
 
 def _fates(simulated: Result) -> Chart | None:
-    series = _series(simulated, "token_fates")
+    series = filled(simulated, "token_fates")
     if series is None or not any(any(numbers(series, name)) for name in FATES[1:]):
         return None
     names = list(series.column("mode").values)
@@ -214,7 +209,7 @@ def _fates(simulated: Result) -> Chart | None:
 
 
 def _levels(simulated: Result) -> Chart | None:
-    series = _series(simulated, "levels")
+    series = filled(simulated, "levels")
     if series is None:
         return None
     times = numbers(series, "at_s")
