@@ -68,5 +68,5 @@ def test_a_part_tells_how_far_the_whole_is() -> None:
     part = PartHooks(listener, place=1, count=4)
     for fraction in (0.0, 0.5, 1.0, 1.7):
         part.progress(fraction, simulated_s=1.0, events=1)
-    assert listener.told == [0.25, 0.375, 0.5, 0.5]
+    assert listener.told == [0.25, 0.25, 0.375, 0.5, 0.5], "the first says that this part begins"
     assert part.cancelled()

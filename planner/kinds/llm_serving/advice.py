@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from planner.core.kind import Question, Variant
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.core.wording import percent
 from planner.formulas.lengths import quantile
 from planner.kinds.llm_serving.follow_ups import follow_ups
 from planner.kinds.llm_serving.inputs import LEAST_TOKENS_PER_S, MOST_TOKENS_PER_S
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import percent
 
 __all__ = ["follow_ups", "questions", "variants"]
 

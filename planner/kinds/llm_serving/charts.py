@@ -8,8 +8,8 @@ from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.core.table import numbers
-from planner.core.wording import percent
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import percent
 
 OUTPUT_PRICE = "USD/M output tokens"
 CUT = 2.0

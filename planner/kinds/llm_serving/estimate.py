@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.core.catalog import Catalog
 from planner.core.result import Answer, Evidence, LazySeries, Result
-from planner.core.wording import counted, percent
+from planner.core.wording import counted
 from planner.kinds.llm_serving import nearest
 from planner.kinds.llm_serving.figures import metrics, ttft_parts
 from planner.kinds.llm_serving.findings import findings
@@ -12,6 +12,7 @@ from planner.kinds.llm_serving.fleet import Role
 from planner.kinds.llm_serving.plan import Plan, plan
 from planner.kinds.llm_serving.series import all_series
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.words import percent
 
 FACTS = (
     "nodes",

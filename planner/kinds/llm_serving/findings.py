@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding, order_findings
-from planner.core.wording import percent
 from planner.kinds.llm_serving import ignored, nearest
 from planner.kinds.llm_serving.fleet_findings import fleet_findings, spare_field
 from planner.kinds.llm_serving.plan import Plan
+from planner.kinds.llm_serving.words import percent
 
 NEAR_SATURATION = 0.8
 SAME_KV = 0.01

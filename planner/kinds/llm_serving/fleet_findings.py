@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding
-from planner.core.wording import counted, percent
+from planner.core.wording import counted
 from planner.formulas import sizing
 from planner.kinds.llm_serving.fleet import Role, bill_parts
 from planner.kinds.llm_serving.plan import Plan
-from planner.kinds.llm_serving.words import needed, price
+from planner.kinds.llm_serving.words import needed, percent, price
 
 ROUNDING_WORTH_A_WORD = 0.005
 ROUNDING_WORTH_A_WARNING = 0.05

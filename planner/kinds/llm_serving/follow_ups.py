@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from planner.core.kind import FollowUp
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.core.wording import counted, percent
+from planner.core.wording import counted
 from planner.formulas.sizing import units_on_a_node
 from planner.kinds.llm_serving.spec import LlmServingSpec
-from planner.kinds.llm_serving.words import needed
+from planner.kinds.llm_serving.words import needed, percent
 
 FAILURE_AT_S = 200.0
 """Of a simulated run of ten minutes: late enough to be steady, early enough to see what follows."""

@@ -8,6 +8,11 @@ from planner.formulas import cost
 from planner.kinds.llm_serving.plan import Plan
 
 
+def percent(share: float) -> str:
+    """Whole percents, as people say them; more digits only below one."""
+    return f"{100 * share:.0f} %" if share >= 0.01 or share <= 0 else f"{100 * share:.1g} %"
+
+
 def needed(gpus: float) -> str:
     """GPUs that a load asks for: whole ones, and the decimals only of a few."""
     return counted(gpus, "GPU") if gpus >= 10 else show(gpus, "GPUs")
