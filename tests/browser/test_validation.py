@@ -19,8 +19,8 @@ def test_a_filter_changes_rows_charts_and_address_in_place(open_page: Any) -> No
     before = page.locator("table.validated tbody tr").count()
     page.evaluate("window.stays = true")
     page.locator("#by-gpu").focus()
-    page.locator("#by-gpu").select_option("h100-sxm")
-    page.wait_for_url("**gpu=h100-sxm**")
+    page.locator("#by-gpu").select_option("h800-sxm")
+    page.wait_for_url("**gpu=h800-sxm**")
     expect(page.locator("#by-gpu")).to_be_focused()
     assert 0 < page.locator("table.validated tbody tr").count() < before
     page.locator("figure").first.scroll_into_view_if_needed()
@@ -30,7 +30,7 @@ def test_a_filter_changes_rows_charts_and_address_in_place(open_page: Any) -> No
     expect(page.locator("#found-title")).to_have_text("Parameters")
     page.go_back()
     expect(page.locator("#found-title")).to_have_text("Estimate against simulation")
-    assert "gpu=h100-sxm" in page.url
+    assert "gpu=h800-sxm" in page.url
     page.locator("figure").first.scroll_into_view_if_needed()
     expect(drawn.first).to_be_visible()
 
