@@ -11,6 +11,7 @@ from planner.core.table import numbers
 from planner.kinds.rl_rollout.charts_services import bill, scoring_pool, weight_sync
 from planner.kinds.rl_rollout.charts_staleness import ages, by_length, knee
 from planner.kinds.rl_rollout.charts_tail import batch_decay, cap, gains, lengths, sizes, split
+from planner.kinds.rl_rollout.gantt import traces_of
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.series_timeline import ACTIVITIES, COLOURS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
@@ -78,30 +79,7 @@ def _modes(spec: RlRolloutSpec, result: Result) -> Chart:
 def timeline(result: Result) -> Chart:
     """Two steps of each mode, a row a role."""
     series = result.series["timeline"]
-    rows = list(
-        zip(
-            series.column("role").values,
-            series.column("activity").values,
-            numbers(series, "start_s"),
-            numbers(series, "end_s"),
-            strict=True,
-        )
-    )
-    traces = []
-    for activity in ACTIVITIES:
-        mine = [row for row in rows if row[1] == activity]
-        if mine:
-            traces.append(
-                Trace(
-                    activity,
-                    x=[row[0] for row in mine],
-                    y=[None] * len(mine),
-                    low=[row[2] for row in mine],
-                    high=[row[3] for row in mine],
-                    order=COLOURS.get(activity, 5),
-                    idle=activity in IDLE,
-                )
-            )
+    traces = traces_of(series, activities=ACTIVITIES, colours=COLOURS, idle=IDLE)
     return Chart(
         name="timeline",
         title="Who does what, and who waits?",
@@ -109,7 +87,7 @@ def timeline(result: Result) -> Chart:
         form="gantt",
         x=Axis("time", unit="s"),
         y=Axis("role"),
-        traces=tuple(traces),
+        traces=traces,
         summary="For each mode the stretches in which rollout and training generate, train, sync or wait.",
     )
 

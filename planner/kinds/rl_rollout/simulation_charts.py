@@ -10,6 +10,7 @@ from planner.core.result import Result
 from planner.core.table import filled, numbers
 from planner.core.wording import percent
 from planner.kinds.rl_rollout.charts_staleness import by_age
+from planner.kinds.rl_rollout.gantt import traces_of
 from planner.kinds.rl_rollout.simulated_series import ACTIVITIES, COLOURS, ROLE_PARTS
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
@@ -67,30 +68,7 @@ def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | N
     series = filled(simulated, name)
     if series is None:
         return None
-    rows = list(
-        zip(
-            series.column("role").values,
-            series.column("activity").values,
-            numbers(series, "start_s"),
-            numbers(series, "end_s"),
-            strict=True,
-        )
-    )
-    traces = []
-    for activity in ACTIVITIES:
-        mine = [row for row in rows if row[1] == activity]
-        if mine:
-            traces.append(
-                Trace(
-                    activity,
-                    x=[row[0] for row in mine],
-                    y=[None] * len(mine),
-                    low=[row[2] for row in mine],
-                    high=[row[3] for row in mine],
-                    order=COLOURS.get(activity, 5),
-                    idle=activity in IDLE,
-                )
-            )
+    traces = traces_of(series, activities=ACTIVITIES, colours=COLOURS, idle=IDLE)
     return Chart(
         name=name,
         title=title,
@@ -98,7 +76,7 @@ def _gantt(simulated: Result, name: str, title: str, subtitle: str) -> Chart | N
         form="gantt",
         x=Axis("simulated time", unit="s"),
         y=Axis("role"),
-        traces=tuple(traces),
+        traces=traces,
         summary="Stretches of time in which trainer and instances generate, train, take weights or wait.",
     )
 

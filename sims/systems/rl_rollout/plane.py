@@ -22,7 +22,7 @@ class RolloutPlane(StatePlane[State]):
         return int(advance(self.state, until_s, most_events))
 
     def _grow(self, code: int) -> None:
-        raise NotImplementedError(code)
+        raise RuntimeError(f"the loop asked for more room ({code}), and no pool of a rollout grows")
 
     def fail(self, instance: int, *, now_s: float) -> None:
         """An instance fails."""

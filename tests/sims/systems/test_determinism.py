@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,8 +7,8 @@ from sims.engine import kernel, run
 from sims.engine.sketch import percentile
 from sims.systems.llm_serving import Failure, aggregated, disaggregated, faults, simulate
 from tests.sims.systems.scene import config, fingerprint, poisson
+from tests.sims.without_jit import printed
 
-ROOT = Path(__file__).resolve().parents[3]
 FAILURES = (Failure(unit=0, at_s=2.0, detection_s=0.3, rejoin_s=2.0),)
 BOTH = pytest.mark.parametrize("together", [False, True], ids=["disaggregated", "aggregated"])
 
@@ -44,15 +39,7 @@ def test_compiled_and_plain_code_give_the_same_bytes(together: bool) -> None:
     if not kernel.JIT:
         pytest.skip("JIT is off in this run")
     code = f"from tests.sims.systems.test_determinism import small; print(small({together}))"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == small(together)
+    assert printed(code) == small(together)
 
 
 @BOTH

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +8,7 @@ from sims.engine import kernel, run
 from sims.engine.hooks import Cancelled, NoHooks
 from sims.systems.gateway import POLICIES, CanaryStep, Config, Conversations, Failure, Health, simulate
 from tests.sims.systems.gateway_scene import audited, config, fingerprint, talks
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.sims.without_jit import printed
 
 
 def small(policy: str = "cost_based", *, requests: int = 400, **options: object) -> str:
@@ -71,15 +66,7 @@ def test_compiled_and_plain_code_give_the_same_bytes() -> None:
     if not kernel.JIT:
         pytest.skip("JIT is off in this run")
     code = "from tests.sims.systems.test_gateway_determinism import every_policy; print(every_policy())"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == every_policy()
+    assert printed(code) == every_policy()
 
 
 class CancelAfter(NoHooks):

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +8,7 @@ import pytest
 from sims.engine import kernel, run
 from sims.systems.kv_pool import Loss, Switch, TraceSource, faults, loop, simulate
 from tests.sims.systems.kv_pool.scene import config, fingerprint, sessions
-
-ROOT = Path(__file__).resolve().parents[4]
+from tests.sims.without_jit import printed
 
 
 def small(eviction: str = "lru", **options: Any) -> str:
@@ -47,15 +42,7 @@ def test_compiled_and_plain_code_give_the_same_bytes(eviction: str) -> None:
     if not kernel.JIT:
         pytest.skip("JIT is off in this run")
     code = f"from tests.sims.systems.kv_pool.test_determinism import small; print(small({eviction!r}))"
-    plain = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == small(eviction)
+    assert printed(code, "-W", "error::RuntimeWarning") == small(eviction)
 
 
 def test_every_kernel_is_compiled_for_one_signature() -> None:

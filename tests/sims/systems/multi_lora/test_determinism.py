@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +9,8 @@ from sims.engine import kernel, run
 from sims.engine.sketch import percentile
 from sims.systems.multi_lora import Burst, Failure, Tenants, loop, orders, simulate, timeline
 from tests.sims.systems.multi_lora.scene import COUNT, LENGTHS, asked, config, fingerprint
+from tests.sims.without_jit import printed
 
-ROOT = Path(__file__).resolve().parents[4]
 FAILURES = (Failure(replica=0, at_s=2.0, detection_s=0.3, rejoin_s=2.0),)
 SORTS: dict[str, dict[str, Any]] = {
     "first come": {},
@@ -55,15 +51,7 @@ def test_compiled_and_plain_code_give_the_same_bytes(sort: str) -> None:
     if not kernel.JIT:
         pytest.skip("JIT is off in this run")
     code = f"from tests.sims.systems.multi_lora.test_determinism import small; print(small({sort!r}))"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == small(sort)
+    assert printed(code) == small(sort)
 
 
 @BY_SORT

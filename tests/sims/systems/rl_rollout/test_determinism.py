@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +10,7 @@ from sims.systems.rl_rollout import MODES, PLACINGS, Failure, Lengths, Measured,
 from sims.systems.rl_rollout.loop import advance
 from sims.systems.rl_rollout.orders import obey
 from tests.sims.systems.rl_rollout.scene import LONG_TAIL, config, fingerprint, problems, reference
-
-ROOT = Path(__file__).resolve().parents[4]
+from tests.sims.without_jit import printed
 
 
 def small(mode: str = "asynchronous", *, placing: str = "least_loaded", steps: int = 6, **options: object) -> str:
@@ -64,15 +59,7 @@ def test_compiled_and_plain_code_give_the_same_bytes() -> None:
     if not kernel.JIT:
         pytest.skip("JIT is off in this run")
     code = "from tests.sims.systems.rl_rollout.test_determinism import every_mode; print(every_mode())"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == every_mode()
+    assert printed(code) == every_mode()
 
 
 def test_each_kernel_is_compiled_for_one_signature() -> None:
