@@ -11,7 +11,7 @@ from planner.formulas.answer_lengths import AnswerLengths, squared_variation
 from planner.formulas.capped_lognormal import CappedLognormal
 from planner.formulas.generation import expected_steps
 from planner.formulas.observed_lengths import ObservedLengths
-from planner.formulas.queueing import erlang_c, mean_wait_s, wait_quantile_s
+from planner.formulas.queueing import mean_wait_s
 
 
 def service_law(mean_s: float, *, variation: float, timeout_s: float = math.inf) -> AnswerLengths:
@@ -100,26 +100,6 @@ def scoring_wait_s(
         arrival_scv=arrival_scv,
         service_scv=squared_variation(law),
     )
-
-
-def scoring_wait_quantile_s(
-    probability: float, *, samples_per_s: float, law: AnswerLengths, sandboxes: int, arrival_scv: float = 1.0
-) -> float | None:
-    """Quantile of the wait for a sandbox; None when there are too few [s].
-
-    Notes
-    -----
-    P(W > t) = C exp(-t C / Wq).
-
-    References
-    ----------
-    H. C. Tijms, "A First Course in Stochastic Models", 2003, section 9.6.2.
-    """
-    wait = scoring_wait_s(samples_per_s, law=law, sandboxes=sandboxes, arrival_scv=arrival_scv)
-    waiting = erlang_c(busy_sandboxes(samples_per_s, law=law), servers=sandboxes) if sandboxes > 0 else None
-    if wait is None or waiting is None:
-        return None
-    return wait_quantile_s(probability, waiting=waiting, mean_wait_s=wait)
 
 
 def sandboxes_for_wait(samples_per_s: float, *, law: AnswerLengths, wait_s: float, arrival_scv: float = 1.0) -> int:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.formulas.cost import usd_per_million_tokens
-
 Array = NDArray[np.float64]
 
 NOTHING = 1e-9
@@ -150,25 +148,3 @@ def _over(usd_per_h: float, used: Array, grain: float) -> Array:
     total = float(used.sum())
     answer: Array = np.floor(usd_per_h * used / total / grain) * grain if total > 0 else np.zeros_like(used)
     return answer
-
-
-def usd_per_million(bill: TenantBill, *, tokens_per_s: Array) -> tuple[float | None, ...]:
-    """Price of a million tokens of each tenant, all its lines together; None where it has none.
-
-    Parameters
-    ----------
-    bill : of the tenants
-    tokens_per_s : of each, of the basis of the price, not weighted [1/s]
-
-    Notes
-    -----
-    `planner.formulas.cost.usd_per_million_tokens` of each.
-
-    References
-    ----------
-    As there.
-    """
-    return tuple(
-        usd_per_million_tokens(float(usd), tokens_per_s=float(tokens))
-        for usd, tokens in zip(bill.tenants, tokens_per_s, strict=True)
-    )

@@ -10,7 +10,7 @@ import pytest
 
 from planner.formulas import merged_replica, tenant_bill
 from planner.formulas.merged_replica import break_even_traffic, merged_replicas
-from planner.formulas.tenant_bill import FleetTime, TenantBill, Usage, usd_per_million
+from planner.formulas.tenant_bill import FleetTime, TenantBill, Usage
 
 
 def drawn(tenants: int, seed: int) -> tuple[Usage, FleetTime, float]:
@@ -58,15 +58,6 @@ def test_lines_by_hand() -> None:
     assert bill.adapters == pytest.approx([0.0, timed * 0.6 * 0.15])
     assert bill.loads == pytest.approx([0.0, timed * 0.05])
     assert bill.idle == pytest.approx(timed * 0.35)
-
-
-def test_prices_of_a_million_tokens() -> None:
-    bill, _ = two_tenants()
-    prices = usd_per_million(bill, tokens_per_s=np.array([4000.0, 1000.0]))
-    assert prices == pytest.approx(
-        [float(usd) / rate / 3600 * 1e6 for usd, rate in zip(bill.tenants, (4e3, 1e3), strict=True)]
-    )
-    assert usd_per_million(bill, tokens_per_s=np.array([4000.0, 0.0]))[1] is None
 
 
 def test_what_nobody_uses_is_nobodys() -> None:
