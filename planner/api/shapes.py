@@ -114,6 +114,13 @@ class MetricInfo(Shape):
     formula: str
 
 
+class OnlyWith(Shape):
+    """Another option and the values of it with which this one means anything; none: whatever is set."""
+
+    option: str
+    values: list[str]
+
+
 class SimulationOption(Shape):
     name: str
     label: str
@@ -123,6 +130,8 @@ class SimulationOption(Shape):
     choices: list[str]
     minimum: float | None
     maximum: float | None
+    group: str
+    only_with: OnlyWith | None
 
 
 class KindSummary(Shape):

@@ -89,7 +89,13 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OptionDef:
-    """One option of a simulator, as the form shows it: a number, a choice (``choices``) or a flag."""
+    """One option of a simulator, as the form shows it: a number, a choice (``choices``) or a flag.
+
+    ``choice_labels`` say the choices in words, in their order; without them they are shown as they are. Options of
+    one ``group`` stand together under its name. ``only_with`` is another option and those of its values with which
+    this one means anything, no values standing for whatever is set: ``("arrivals", ("diurnal",))``,
+    ``("fail_at_s", ())``. A form shows it only then; a run ignores it otherwise.
+    """
 
     name: str
     label: str
@@ -100,6 +106,14 @@ class OptionDef:
     minimum: float | None = None
     maximum: float | None = None
     whole: bool = False
+    choice_labels: tuple[str, ...] = ()
+    group: str = ""
+    only_with: tuple[str, tuple[str, ...]] | None = None
+
+    @property
+    def labelled_choices(self) -> list[tuple[str, str]]:
+        """The choices with the words for them."""
+        return list(zip(self.choices, self.choice_labels or self.choices, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ _LONGEST = 80
 def shown(simulator: Simulator, *, posted: Mapping[str, str], failed: bool) -> dict[str, Any]:
     """The menu with what was typed into it; open after a run that could not be started."""
     options = [(option, posted.get(f"{OPTION}{option.name}", "")[:_LONGEST]) for option in simulator.options]
+    groups = {option.group: [pair for pair in options if pair[0].group == option.group] for option, _typed in options}
     general = {name: posted.get(f"{PREFIX}{name}", "")[:_LONGEST] for name in RUN_FIELDS}
     general["seed"] = general["seed"] if posted else "1"
-    return {**general, "options": options, "is_open": failed}
+    return {**general, "groups": list(groups.items()), "is_open": failed}
 
 
 def read(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str, Any]:

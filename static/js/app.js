@@ -139,6 +139,20 @@
     if (fill) document.getElementById(fill.dataset.submitOnChange).click();
   });
 
+  // Options of a run: those that another one makes meaningless are not shown, and not sent.
+  function showOptions() {
+    document.querySelectorAll("[data-only-with]").forEach((option) => {
+      const other = document.getElementById(option.dataset.onlyWith);
+      const values = option.dataset.values.split(" ").filter(Boolean);
+      const applies = other && !other.disabled && (values.length ? values.includes(other.value) : other.value.trim());
+      option.hidden = !applies;
+      option.querySelectorAll("input, select").forEach((input) => (input.disabled = option.hidden));
+    });
+  }
+  document.addEventListener("input", (event) => event.target.closest(".opt") && showOptions());
+  document.addEventListener("htmx:afterSettle", showOptions);
+  showOptions();
+
   // Copy a link or a token from beside it.
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]");

@@ -191,3 +191,16 @@ def test_the_method_names_its_sources(slug: str) -> None:
     text = kinds.method(slug)
     assert len(text) > 1500
     assert "arXiv" in text or "doi" in text.lower() or "http" in text
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_options_of_a_simulation_depend_on_options_there_are(slug: str) -> None:
+    """A condition that can never hold would hide an option for good."""
+    simulator = kinds.get(slug).simulator
+    options = {option.name: option for option in simulator.options} if simulator else {}
+    for option in options.values():
+        assert len(option.labelled_choices) == len(option.choices)
+        assert not option.choices or option.default in option.choices
+        if option.only_with:
+            other, values = options[option.only_with[0]], option.only_with[1]
+            assert set(values) <= set(other.choices)

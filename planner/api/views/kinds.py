@@ -38,6 +38,8 @@ def _option(option: OptionDef) -> dict[str, Any]:
         "choices": list(option.choices),
         "minimum": option.minimum,
         "maximum": option.maximum,
+        "group": option.group,
+        "only_with": option.only_with and {"option": option.only_with[0], "values": list(option.only_with[1])},
     }
 
 
