@@ -11,7 +11,7 @@ import math
 
 from sims.engine.kernel import handler
 from sims.engine.sketch import record, record_ramp
-from sims.parts.meter import batch_at, on_tokens
+from sims.parts.meter import BATCHES, batch_at, on_tokens
 
 
 @handler
@@ -73,9 +73,10 @@ def commit_steps(unit, totals, window, batches, itl, steps, now_s):  # type: ign
     made = steps * unit.running
     batch = batch_at(window, now_s)
     if batch >= 0 and steps > 0:
-        record(itl[batch], unit.first_s, unit.running - unit.joined)
+        row = window.phase * BATCHES + batch
+        record(itl[row], unit.first_s, unit.running - unit.joined)
         if steps > 1:
-            record_ramp(itl[batch], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
+            record_ramp(itl[row], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
     unit.busy_s += span_s(unit, steps)
     unit.sequence_s += unit.running * span_s(unit, steps)
     unit.step += steps

@@ -1,7 +1,7 @@
 """What is measured of a request, and when: by the moment of its token or of its completion, in batches.
 
 Observations before the window are warm-up and dropped; those after its end (a finite workload that drains)
-count in the last batch.
+count in the last batch. The phase of a request is that of its arrival, the phase of a gap that of its token.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from sims.engine.lists import give_slot
 from sims.engine.sketch import record
 
 BATCHES = 16
+PHASES = 3
+"""Before, during and after an event; histograms have a row for each batch of each phase."""
 
 
 @handler
@@ -31,7 +33,7 @@ def on_first_token(totals, window, batches, ttft, request, at_s, sign):  # type:
     totals.ttft_sum_s += sign * waited_s
     batch = batch_at(window, at_s)
     if batch >= 0:
-        record(ttft[batch], waited_s, sign)
+        record(ttft[request.phase * BATCHES + batch], waited_s, sign)
         batches[batch].ttft_n += sign
         batches[batch].ttft_sum_s += sign * waited_s
 
@@ -41,7 +43,7 @@ def on_gap(window, itl, request, at_s):  # type: ignore[no-untyped-def]
     """A token of a request that had lost its unit leaves at ``at_s``: the gap was long."""
     batch = batch_at(window, at_s)
     if batch >= 0:
-        record(itl[batch], at_s - request.last_token_s, 1)
+        record(itl[window.phase * BATCHES + batch], at_s - request.last_token_s, 1)
     request.last_token_s = at_s
 
 
@@ -66,12 +68,13 @@ def on_finish(totals, window, batches, tpot, e2e, pool, slot, now_s):  # type: i
         whole_s = now_s - request.arrival_s
         tally.finished += 1
         tally.e2e_sum_s += whole_s
-        record(e2e[batch], whole_s, 1)
+        row = request.phase * BATCHES + batch
+        record(e2e[row], whole_s, 1)
         fast_start = request.first_token_s - request.arrival_s <= window.ttft_slo_s
         fast_tokens = True
         if request.output > 1:
             each_s = (now_s - request.first_token_s) / (request.output - 1)
-            record(tpot[batch], each_s, 1)
+            record(tpot[row], each_s, 1)
             tally.tpot_n += 1
             tally.tpot_sum_s += each_s
             fast_tokens = each_s <= window.tpot_slo_s

@@ -9,8 +9,9 @@ import numpy as np
 
 from sims.engine.lists import END
 
-FREE, PREFILL, WAITING, RUNNING, PARKED = 0, 1, 2, 3, 4
-"""Stages of a request: in prefill or queued for it; its KV under way to or waiting at a unit; decoding; stranded."""
+FREE, PREFILL, WAITING, RUNNING, PARKED, FETCHING = 0, 1, 2, 3, 4, 5
+"""Stages of a request: in prefill or queued for it; its KV under way to or waiting at a unit; decoding; stranded;
+its KV under way from a pool."""
 
 REQUEST = np.dtype(
     [
@@ -27,6 +28,8 @@ REQUEST = np.dtype(
         ("unit", "i8"),
         ("rank", "i8"),
         ("stage", "i8"),
+        ("cached", "i8"),
+        ("phase", "i8"),
     ]
 )
 ARRIVAL = np.dtype([("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8")])
@@ -87,16 +90,20 @@ TOTALS = np.dtype(
         ("prefill_tokens", "i8"),
         ("moved_tokens", "i8"),
         ("restarted", "i8"),
+        ("lost", "i8"),
+        ("lost_output_tokens", "i8"),
+        ("fetched_tokens", "i8"),
         ("first_tokens", "i8"),
         ("ttft_sum_s", "f8"),
         ("backwards", "i8"),
     ]
 )
-WINDOW = np.dtype([("from_s", "f8"), ("batch_s", "f8"), ("ttft_slo_s", "f8"), ("tpot_slo_s", "f8")])
+WINDOW = np.dtype([("from_s", "f8"), ("batch_s", "f8"), ("ttft_slo_s", "f8"), ("tpot_slo_s", "f8"), ("phase", "i8")])
 BATCH = np.dtype(
     [
         ("finished", "i8"),
         ("rejected", "i8"),
+        ("lost", "i8"),
         ("good", "i8"),
         ("ttft_met", "i8"),
         ("tpot_met", "i8"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from sims.engine.invariants import conserved, holds
 from sims.parts.decode import steps_done
-from sims.parts.records import FREE, PARKED, PREFILL, RUNNING, WAITING
+from sims.parts.records import FETCHING, FREE, PARKED, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.state import State
 
 
@@ -15,13 +15,18 @@ def audit(state: State) -> None:
     totals, pool = state.totals[0], state.requests
     flying = pool[pool.stage != FREE]
     conserved(name="requests in slots", left=len(flying), right=int(totals.in_flight))
-    served = int(totals.finished + totals.rejected + totals.in_flight)
+    served = int(totals.finished + totals.rejected + totals.lost + totals.in_flight)
     conserved(name="requests arrived", left=int(totals.arrived), right=served)
     conserved(name="clock ran backwards", left=int(totals.backwards), right=0)
     holds(bool(np.all(flying.ready_s >= flying.arrival_s)), name="a request is ready before it arrives")
-    queued = int(state.queues.queued.sum() + state.waiting.queued.sum() + state.parked.queued.sum())
-    conserved(name="requests queued", left=int(np.isin(flying.stage, (PREFILL, WAITING, PARKED)).sum()), right=queued)
-    emitted = int(totals.finished_output_tokens) + sum(_emitted(state, request) for request in flying)
+    queued = int(
+        state.queues.queued.sum() + state.waiting.queued.sum() + state.parked.queued.sum() + state.fetching.queued.sum()
+    )
+    resting = np.isin(flying.stage, (PREFILL, WAITING, PARKED, FETCHING))
+    conserved(name="requests queued", left=int(resting.sum()), right=queued)
+    emitted = int(totals.finished_output_tokens + totals.lost_output_tokens) + sum(
+        _emitted(state, request) for request in flying
+    )
     conserved(name="output tokens", left=int(totals.output_tokens), right=emitted)
     conserved(name="idle units with work", left=_idle_with_work(state), right=0)
     for index in range(len(state.units)):
@@ -34,7 +39,8 @@ def _idle_with_work(state: State) -> int:
     if state.params[0].aggregated:
         resting = (state.units.planned == 0) & (state.units.stopped == 0)
         return int(np.sum(resting & (prompts + state.waiting.queued > 0)))
-    return int(np.sum((state.prefills.busy == 0) & (prompts > 0)))
+    resting = (state.prefills.busy == 0) & (state.prefills.stopped == 0)
+    return int(np.sum(resting & (prompts > 0)))
 
 
 def _emitted(state: State, request: np.record) -> int:

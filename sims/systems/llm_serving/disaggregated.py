@@ -38,6 +38,10 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
     totals, request, ranks = state.totals[0], state.requests[slot], state.params[0].prefill_ranks
     p = choose(state.params[0].router, state.prefills, totals.turn_prefill)
+    if p < 0:
+        request.stage = PARKED
+        push(state.parked[0], state.requests, slot)
+        return
     totals.turn_prefill = (p + 1) % len(state.prefills)
     request.stage = PREFILL
     request.unit = p
@@ -46,7 +50,7 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     queue.load += request.todo
     state.prefills[p].load += request.todo
     push(queue, state.requests, slot)
-    if state.prefills[p].busy == 0:
+    if state.prefills[p].busy == 0 and state.prefills[p].stopped == 0:
         start_prefill(state, p, now_s)
 
 

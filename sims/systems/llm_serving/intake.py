@@ -34,6 +34,8 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     request.todo = max(1, arrival.input - arrival.cached)
     request.output = arrival.output
     request.generated = 0
+    request.cached = request.input - request.todo
+    request.phase = state.window[0].phase
     return slot
 
 

@@ -12,6 +12,7 @@ from sims.engine import batches
 from sims.engine.interval import Interval
 from sims.engine.sketch import Histogram
 from sims.parts.course import Course, Recorder
+from sims.parts.meter import BATCHES, PHASES
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.state import State
 from sims.systems.llm_serving.timeline import Sample
@@ -21,7 +22,8 @@ from sims.systems.llm_serving.timeline import Sample
 class Outcome:
     """Counts are of the whole run; histograms, shares and rates of the measuring window.
 
-    ``histograms`` maps ttft, tpot, itl and e2e to one histogram a batch.
+    ``histograms`` maps ttft, tpot, itl and e2e to one histogram a batch, ``phases`` to one before, during and after
+    an event.
     """
 
     config: Config
@@ -33,9 +35,12 @@ class Outcome:
     arrived: int
     finished: int
     rejected: int
+    lost: int
     in_flight: int
     restarted: int
+    fetched_tokens: int
     histograms: dict[str, Histogram]
+    phases: dict[str, Histogram]
     batches: np.recarray
     samples: tuple[Sample, ...]
     rates: dict[str, float]
@@ -45,6 +50,7 @@ class Outcome:
     def of(cls, state: State, *, config: Config, recorder: Recorder[Sample], ending: str, course: Course) -> Outcome:
         """Read a finished run."""
         totals = state.totals[0]
+        by_phase = {name: getattr(state, name).reshape(PHASES, BATCHES, -1) for name in ("ttft", "tpot", "itl", "e2e")}
         return cls(
             config=config,
             ending=ending,
@@ -55,9 +61,12 @@ class Outcome:
             arrived=int(totals.arrived),
             finished=int(totals.finished),
             rejected=int(totals.rejected),
+            lost=int(totals.lost),
             in_flight=int(totals.in_flight),
             restarted=int(totals.restarted),
-            histograms={"ttft": state.ttft, "tpot": state.tpot, "itl": state.itl, "e2e": state.e2e},
+            fetched_tokens=int(totals.fetched_tokens),
+            histograms={name: rows.sum(axis=0) for name, rows in by_phase.items()},
+            phases={name: rows.sum(axis=1) for name, rows in by_phase.items()},
             batches=state.batches,
             samples=tuple(recorder.samples),
             rates=_rates(recorder, config=config),

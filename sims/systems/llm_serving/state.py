@@ -12,7 +12,7 @@ from sims.engine.ring import ring_array
 from sims.engine.sketch import BINS
 from sims.engine.streams import CHUNK
 from sims.parts import records as parts
-from sims.parts.meter import BATCHES
+from sims.parts.meter import BATCHES, PHASES
 from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
 from sims.systems.llm_serving.config import Config
@@ -56,6 +56,7 @@ class State(NamedTuple):
     units: np.recarray
     waiting: np.recarray
     parked: np.recarray
+    fetching: np.recarray
     ring: NDArray[np.int64]
     batches: np.recarray
     ttft: NDArray[np.int64]
@@ -94,10 +95,11 @@ def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
         units=units,
         waiting=queues(config.decode_units),
         parked=queues(1),
+        fetching=queues(1),
         ring=ring_array(config.decode_units),
         batches=records(parts.BATCH, count=BATCHES),
-        ttft=np.zeros((BATCHES, BINS), np.int64),
-        tpot=np.zeros((BATCHES, BINS), np.int64),
-        itl=np.zeros((BATCHES, BINS), np.int64),
-        e2e=np.zeros((BATCHES, BINS), np.int64),
+        ttft=np.zeros((PHASES * BATCHES, BINS), np.int64),
+        tpot=np.zeros((PHASES * BATCHES, BINS), np.int64),
+        itl=np.zeros((PHASES * BATCHES, BINS), np.int64),
+        e2e=np.zeros((PHASES * BATCHES, BINS), np.int64),
     )
