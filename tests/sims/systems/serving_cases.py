@@ -1,0 +1,90 @@
+"""Random small systems with random requests, drawn by hypothesis; both topologies.
+
+Coefficients are odd numbers, so that two things meet at one moment only where the system makes them meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sims.parts.arrivals import Table, Trace
+from sims.systems.llm_serving import Config
+
+UNITS = st.integers(1, 4)
+SHARED: dict[str, st.SearchStrategy[Any]] = {
+    "decode_units": UNITS,
+    "prefill_ranks": UNITS,
+    "prefill_budget_tokens": st.sampled_from([1, 7, 64, 5000]),
+    "max_running": st.sampled_from([1, 2, 5, 1000]),
+    "step_s": st.sampled_from([0.01013, 0.0]),
+    "step_s_per_sequence": st.sampled_from([1.07e-4, 1.3e-3]),
+    "step_s_per_kv_token": st.sampled_from([0.0, 1.09e-6]),
+    "prefill_step_s": st.sampled_from([0.0, 2.3e-3]),
+    "prefill_s_per_token": st.sampled_from([1.03e-4]),
+    "gateway_s": st.sampled_from([0.0, 3.1e-3]),
+    "router": st.sampled_from(["least_loaded", "round_robin"]),
+}
+APART: dict[str, st.SearchStrategy[Any]] = {
+    "aggregated": st.just(False),
+    "prefill_units": UNITS,
+    "kv_capacity_tokens": st.sampled_from([90, 250, 5000]),
+    "egress_s_per_token": st.sampled_from([0.0, 1.01e-5, 1.7e-3]),
+    "ingress_s_per_token": st.sampled_from([0.0, 1.3e-5, 0.9e-3]),
+    "hand_over_s": st.sampled_from([0.0, 1.9e-3]),
+}
+TOGETHER: dict[str, st.SearchStrategy[Any]] = {
+    "aggregated": st.just(True),
+    "kv_capacity_tokens": st.sampled_from([90, 250, 5000]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A system and what it is asked."""
+
+    config: Config
+    table: Table
+
+    @property
+    def arrivals(self) -> Trace:
+        return Trace(self.table)
+
+
+def tables(*, most: int = 40) -> st.SearchStrategy[Table]:
+    """Requests with gaps from none (a burst) to longer than an answer; some ask for no token, some for too many."""
+    row = st.tuples(
+        st.sampled_from([0.0, 0.0, 0.0007, 0.0131, 0.177, 1.93]),
+        st.integers(1, 60) | st.sampled_from([1, 16, 17, 64, 89, 90, 91, 300]),
+        st.integers(0, 30) | st.sampled_from([0, 1, 2, 88]),
+        st.sampled_from([0.0, 0.0, 0.37, 1.0]),
+    )
+    return st.lists(row, min_size=1, max_size=most).map(_table)
+
+
+def _table(rows: list[tuple[float, int, int, float]]) -> Table:
+    gaps, prompts, answers, shares = (np.array(column) for column in zip(*rows, strict=True))
+    return Table(
+        at_s=np.cumsum(gaps),
+        input=prompts.astype(np.int64),
+        output=answers.astype(np.int64),
+        cached=(prompts * shares).astype(np.int64),
+    )
+
+
+def _cases(values: dict[str, st.SearchStrategy[Any]], most: int) -> st.SearchStrategy[Case]:
+    setups = st.fixed_dictionaries({**SHARED, **values}).map(lambda found: Config(**found))
+    return st.builds(Case, setups, tables(most=most))
+
+
+def apart(*, most: int = 40) -> st.SearchStrategy[Case]:
+    """Prefill and decode units."""
+    return _cases(APART, most)
+
+
+def together(*, most: int = 40) -> st.SearchStrategy[Case]:
+    """Replicas that chunk prompts into decode steps."""
+    return _cases(TOGETHER, most)
