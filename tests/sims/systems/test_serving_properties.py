@@ -41,11 +41,11 @@ def served(case: Case, failures: Sequence[Failure] = (), **options: Any) -> Outc
     return simulate(case.config, arrivals=case.arrivals, failures=failures, **{"samples": 2, **options})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(FAILING)
 def test_the_books_of_any_system_balance_at_every_moment(drawn: tuple[Case, list[Failure]]) -> None:
     case, failures = drawn
-    found = audited(case.config, arrivals=case.arrivals, failures=failures, samples=40)
+    found = audited(case.config, arrivals=case.arrivals, failures=failures, samples=12)
     too_large = case.table.input + case.table.output > case.config.kv_capacity_tokens
     assert found.ending == COMPLETE
     assert found.arrived == len(too_large)
