@@ -117,6 +117,44 @@ class OptionDef:
 
 
 @dataclass(frozen=True, slots=True)
+class DrillVariant:
+    """A design that a drill puts to the test: the one it starts from with ``changes`` of its spec (none: as it is)."""
+
+    label: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """A variant after its run: its spec, the estimate of its load, and what was simulated."""
+
+    label: str
+    spec: Any
+    estimate: Result
+    simulated: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A question that only time answers, as a preset: the same event on variants of a design, side by side.
+
+    ``how(spec, catalog)`` says how to run, the same for all variants, by the names of `SimulationRequest`: duration_s,
+    requests, seed, options. ``variants(spec, catalog)`` are two to six designs, the one that is asked about first.
+    ``answer(drilled)`` is the answer in a sentence or two, from the finished runs in the order of the variants; it may
+    mark its claim with ``**bold**``.
+
+    The surface shows three series of the results where they exist: see `planner.core.timeline`.
+    """
+
+    name: str
+    label: str
+    question: str
+    how: Callable[[Any, Catalog], Mapping[str, Any]]
+    variants: Callable[[Any, Catalog], Sequence[DrillVariant]]
+    answer: Callable[[Sequence[Drilled]], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Simulator:
     """``run(spec, catalog, request, hooks) -> Result``; raises `Cancelled`, or ValueError on bad options.
 
@@ -131,6 +169,7 @@ class Simulator:
     charts: Callable[[Any, Result, Result], Sequence[Chart]]
     expected: Callable[[Any, Catalog, SimulationRequest], Result] | None = None
     options: tuple[OptionDef, ...] = ()
+    drills: tuple[Drill, ...] = ()
     default_duration_s: float = 600.0
     max_requests: int = 20_000_000
     warm: Callable[[], None] | None = None

@@ -1,4 +1,10 @@
-"""Lines over the simulated time of a run, as every kind draws them."""
+"""What happened over the simulated time of a run, as every kind tells it: three series of the result that pages know.
+
+``timeline``: a column ``time_s``, then figures at that moment or of the interval that ends there (units that are up
+end in ``units_up``). ``events``: the moments worth a mark, columns ``at_s`` and ``what`` (a word or two: “decode unit
+lost”, “back”). ``phases``: a row for each stretch of the run that an event cuts, columns ``phase`` (before, during,
+after), ``from_s``, ``to_s``, then figures of the requests that arrived in it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,8 @@ from planner.core.quantities import show
 from planner.core.result import Result
 from planner.core.table import filled, numbers
 
+TIMELINE, EVENTS, PHASES = "timeline", "events", "phases"
+
 
 def line(
     simulated: Result, *, name: str, title: str, columns: Sequence[str], unit: str, quiet: bool = False
@@ -17,7 +25,7 @@ def line(
 
     None where nothing ran; a ``quiet`` line is worth a picture only when something happens.
     """
-    series = filled(simulated, "timeline")
+    series = filled(simulated, TIMELINE)
     if series is None or (quiet and not any(value for column in columns for value in numbers(series, column))):
         return None
     time_s = numbers(series, "time_s")

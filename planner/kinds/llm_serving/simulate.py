@@ -14,6 +14,7 @@ from planner.core.result import Result
 from planner.core.run_options import check_seed
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
+from planner.kinds.llm_serving.drills import DRILLS
 from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
@@ -203,6 +204,7 @@ SIMULATOR = Simulator(
     charts=charts,
     expected=expected,
     options=OPTIONS,
+    drills=DRILLS,
     default_duration_s=DEFAULT_DURATION_S,
     max_requests=MAX_REQUESTS,
     warm=warm,

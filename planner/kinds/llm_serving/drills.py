@@ -1,0 +1,110 @@
+"""Presets that break something: what the loss of a decode unit at peak does to this design and to a sturdier one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from planner.core.catalog import Catalog
+from planner.core.quantities import show
+from planner.core.simulation import Drill, Drilled, DrillVariant
+from planner.core.table import filled, numbers
+from planner.core.text import gettext_noop as _
+from planner.core.timeline import TIMELINE
+from planner.core.wording import counted
+from planner.kinds.llm_serving.fleet import Role, fleet_for
+from planner.kinds.llm_serving.physics import physics
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+STEADY_S = 900.0
+"""Before the loss: the warm-up and as much again to compare with."""
+CALM_S = 600.0
+"""After the backlog is gone."""
+MOST_REQUESTS = 6_000_000
+
+
+def _decode(spec: LlmServingSpec, catalog: Catalog) -> Role:
+    return fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps).decode
+
+
+def how(spec: LlmServingSpec, catalog: Catalog) -> Mapping[str, Any]:
+    """A run that sees the loss, the time without the unit, and the backlog go."""
+    away_s = spec.detection_s + spec.repair_h * 3600
+    role = _decode(spec, catalog)
+    backlog_s = _backlog_s(role, away_s=away_s)
+    duration_s = STEADY_S + away_s + min(backlog_s, 2 * away_s) + CALM_S
+    if spec.peak_rps > 0:
+        duration_s = min(duration_s, max(MOST_REQUESTS / spec.peak_rps, 2 * STEADY_S))
+    return {"duration_s": duration_s, "seed": 1, "options": {"fail_decode_unit_at_s": STEADY_S}}
+
+
+def _backlog_s(role: Role, *, away_s: float) -> float:
+    """About how long the whole pool works off what piles up without one unit [s], with a quarter more for chance."""
+    left, whole = role.left(lost=1), role.left(lost=0)
+    if left is None or whole is None or left >= 1:
+        return 0.0
+    return 1.25 * away_s * (1 - left) / (whole - 1) if whole > 1 else float("inf")
+
+
+def variants(spec: LlmServingSpec, catalog: Catalog) -> Sequence[DrillVariant]:
+    """The design as it is beside its N+1 fleet; of one that is N+1 already, beside one unit fewer or more."""
+    role = _decode(spec, catalog)
+    enough = role.needed_units + 1
+    spare = spec.spare_decode_units
+    other = spare + enough - role.units
+    if other <= spare:
+        other = spare - 1 if spare else 1
+    return (
+        DrillVariant(f"As it is, {counted(role.units, role.noun)}"),
+        DrillVariant(f"{counted(role.units + other - spare, role.noun)}", {"spare_decode_units": other}),
+    )
+
+
+def answer(drilled: Sequence[Drilled]) -> str:
+    """What the loss did to TTFT in each fleet, and what the difference costs."""
+    told = "; ".join(_told(one) for one in drilled)
+    return f"{told}. {_price(drilled)}".strip()
+
+
+def _told(one: Drilled) -> str:
+    units = f"With {counted(one.estimate.value('decode_units') or 0, 'unit')}"
+    series = filled(one.simulated, TIMELINE)
+    if series is None:
+        return f"{units} nothing was simulated"
+    time_s, wait_s = numbers(series, "time_s"), numbers(series, "ttft_mean_s")
+    steady = [wait for at, wait in zip(time_s, wait_s, strict=True) if at and wait is not None and at <= STEADY_S]
+    later = [wait for at, wait in zip(time_s, wait_s, strict=True) if at and wait is not None and at > STEADY_S]
+    if not steady or not later:
+        return f"{units} no request was answered"
+    usual, worst, limit = sorted(steady)[len(steady) // 2], max(later), one.spec.ttft_p99_slo_s
+    if worst <= limit:
+        return f"**{units} nobody notices**: mean TTFT stays within {show(worst, 's')} ({show(usual, 's')} before)"
+    over_s = sum(
+        b - a
+        for (a, b), wait in zip(pairwise([0.0, *(at or 0.0 for at in time_s)]), wait_s, strict=True)
+        if wait is not None and b > STEADY_S and wait > limit
+    )
+    return (
+        f"**{units} mean TTFT goes from {show(usual, 's')} to {show(worst, 's')}** and is above its objective of "
+        f"{show(limit, 's')} for {show(over_s, 's')}"
+    )
+
+
+def _price(drilled: Sequence[Drilled]) -> str:
+    first, last = (drilled[place].estimate.value("cost_usd_per_h") for place in (0, -1))
+    if first is None or last is None or first == last:
+        return ""
+    return f"The difference costs {show(abs(last - first), 'USD/h')}."
+
+
+DRILLS = (
+    Drill(
+        name="lose-decode-unit",
+        label=_("Lose a decode unit at peak"),
+        question=_("A decode unit is lost at peak. Who notices?"),
+        how=how,
+        variants=variants,
+        answer=answer,
+    ),
+)
