@@ -116,6 +116,16 @@ class OptionDef:
         return list(zip(self.choices, self.choice_labels or self.choices, strict=True))
 
 
+class Trial(Protocol):
+    """How a simulation runs in replications; `planner.core.replications` has the one of all kinds."""
+
+    def part(self, spec: Any, catalog: Catalog, request: SimulationRequest, hooks: Hooks, *, place: int) -> bytes:
+        """What the replication at ``place`` (from 0) shows; raises as `Simulator.run`."""
+
+    def together(self, spec: Any, catalog: Catalog, request: SimulationRequest, *, parts: Sequence[bytes]) -> Result:
+        """The result of the replications, in the order of their places; of one it is that of `Simulator.run`."""
+
+
 @dataclass(frozen=True, slots=True)
 class DrillVariant:
     """A design that a drill puts to the test: the one it starts from with ``changes`` of its spec (none: as it is)."""
@@ -174,3 +184,5 @@ class Simulator:
     max_requests: int = 20_000_000
     warm: Callable[[], None] | None = None
     """Makes the first run of a process start at once (compiles or loads what it needs)."""
+    trial: Trial | None = None
+    """How it runs in replications; without it there is only ever one."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval
+from sims.engine.interval import Interval, batch_interval, replicated_interval
 from sims.engine.run import FULL
 from sims.engine.sketch import Histogram, percentile
 
@@ -18,6 +20,7 @@ FEW_REQUESTS = 20
 FEWEST_SAMPLES = 9
 FEWEST_BEYOND = 5
 """Observations of a batch beyond a quantile, at the least, for the batch to tell of it."""
+TOO_FEW = "too few requests beyond the quantile"
 
 Numbers = NDArray[Any]
 
@@ -28,26 +31,57 @@ def pooled(histograms: Histogram) -> Histogram:
     return total
 
 
-def quantile(histograms: Histogram, *, q: float) -> Interval | None:
-    """A quantile of one histogram a batch with its interval; None when nothing was observed."""
+def quantile(histograms: Histogram, *, q: float, runs: int = 1) -> Interval | None:
+    """A quantile of one histogram a batch with its interval; None when nothing was observed.
+
+    The batches of ``runs`` replications stand one after the other, as many of each.
+    """
     whole = pooled(histograms)
     value = percentile(whole, q=q)
     if value is None:
         return None
-    each = [percentile(histogram, q=q) for histogram in histograms]
-    found = batch_interval(value, batches=[one for one in each if one is not None])
-    if found.unreliable or whole.sum() / len(histograms) * (1 - q) >= FEWEST_BEYOND:
-        return found
-    return Interval(value, found.low, found.high, found.batches, "too few requests beyond the quantile")
+    each = [_known(percentile(batch, q=q) for batch in run) for run in np.split(histograms, runs)]
+    enough = whole.sum() / len(histograms) * (1 - q) >= FEWEST_BEYOND
+    if runs > 1:
+        return _of_runs(
+            value,
+            own=_known(percentile(pooled(run), q=q) for run in np.split(histograms, runs)),
+            batches=each if enough else [],
+            sure=whole.sum() / runs * (1 - q) >= FEWEST_BEYOND,
+        )
+    found = batch_interval(value, batches=each[0])
+    return found if found.unreliable or enough else replace(found, reason=TOO_FEW)
 
 
-def ratio(above: Numbers, *, below: Numbers) -> Interval | None:
-    """A ratio of two tallies by batch with its interval; None when there is nothing below the line."""
+def ratio(above: Numbers, *, below: Numbers, runs: int = 1) -> Interval | None:
+    """A ratio of two tallies by batch with its interval; None when there is nothing below the line.
+
+    The batches of ``runs`` replications stand one after the other, as many of each.
+    """
     top, bottom = np.asarray(above, np.float64), np.asarray(below, np.float64)
     if bottom.sum() == 0:
         return None
+    value, each = float(top.sum() / bottom.sum()), list(zip(np.split(top, runs), np.split(bottom, runs), strict=True))
+    batches = [_ratios(*run) for run in each]
+    if runs == 1:
+        return batch_interval(value, batches=batches[0])
+    own = _ratios(np.array([run.sum() for run, _ in each]), np.array([run.sum() for _, run in each]))
+    return _of_runs(value, own=own, batches=batches)
+
+
+def _of_runs(value: float, *, own: list[float], batches: list[list[float]], sure: bool = True) -> Interval:
+    found = replicated_interval(value, own=own, batches=batches if len(batches) == len(own) else [])
+    return found if found.unreliable or sure else replace(found, reason=TOO_FEW)
+
+
+def _ratios(top: Numbers, bottom: Numbers) -> list[float]:
     seen = bottom > 0
-    return batch_interval(float(top.sum() / bottom.sum()), batches=(top[seen] / bottom[seen]).tolist())
+    ratios: list[float] = (top[seen] / bottom[seen]).tolist()
+    return ratios
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def growth_share(in_flight: Numbers, *, arrived: Numbers) -> float:

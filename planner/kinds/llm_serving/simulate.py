@@ -5,12 +5,14 @@ Estimate and simulation read the same `Physics`; what differs is queueing, batch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.core.catalog import Catalog
-from planner.core.result import Result
+from planner.core.replications import Repeated
+from planner.core.result import Finding, Result
 from planner.core.run_options import check_seed
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
@@ -31,7 +33,7 @@ from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
     from sims.parts.arrivals import Arrivals, Lengths, Table
-    from sims.systems.llm_serving import Config, Failure
+    from sims.systems.llm_serving import Config, Failure, Outcome
 
 BUDGET_S = 3600.0
 
@@ -146,8 +148,22 @@ def failures_for(spec: LlmServingSpec, *, chosen: Options, horizon_s: float) -> 
     return [Failure(unit=0, at_s=at_s, rejoin_s=rejoin_s, detection_s=spec.detection_s)]
 
 
-def run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
-    """Simulate the fleet that the estimate sizes for this spec.
+def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
+    """What is to be simulated: the fleet that the estimate sizes for this spec."""
+    facts = physics(spec, catalog=catalog)
+    fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
+    return simulated.Run(spec=spec, facts=facts, fleet=fleet, request=request, catalog_digest=catalog.digest)
+
+
+def why_not(this: simulated.Run) -> Finding | None:
+    """Why there is nothing to simulate, if there is not."""
+    chosen = options(this.request.options)
+    rate = this.spec.peak_rps * chosen.rate_scale
+    return simulated.nothing_to_run(this, rate=rate, arrivals=chosen.arrivals)
+
+
+def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
+    """Simulate the fleet once.
 
     Raises
     ------
@@ -158,15 +174,14 @@ def run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hook
     """
     chosen = options(request.options)
     check_seed(request)
-    facts = physics(spec, catalog=catalog)
-    fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
-    this = simulated.Run(spec=spec, facts=facts, fleet=fleet, request=request, catalog_digest=catalog.digest)
-    if reason := simulated.nothing_to_run(this, rate=spec.peak_rps * chosen.rate_scale, arrivals=chosen.arrivals):
-        return simulated.empty(this, finding=reason)
+    this = this_run(spec, catalog, request)
+    if why_not(this):
+        return {}
     hooks.progress(0.0, simulated_s=0.0, events=0)
     from sims.engine import hooks as engine_hooks
     from sims.systems.llm_serving import simulate, warm_up_s
 
+    facts, fleet = this.facts, this.fleet
     decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
     nic = decode_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency if decode_gpu.has("nic_bytes_per_s") else None
     most_tokens = int(catalog.llm(spec.llm).max_context_tokens)
@@ -188,7 +203,24 @@ def run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hook
         )
     except engine_hooks.Cancelled:
         raise Cancelled from None
-    return simulated.result(this, outcome=outcome)
+    return {spec.llm: outcome}
+
+
+def conclude(
+    spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, observed: Mapping[str, Outcome]
+) -> Result:
+    """What the run shows, or why there was none."""
+    this = this_run(spec, catalog, request)
+    if reason := why_not(this):
+        return simulated.empty(this, finding=reason)
+    return simulated.result(this, outcome=next(iter(observed.values())))
+
+
+def outcome() -> type[Outcome]:
+    """The class of what is observed."""
+    from sims.systems.llm_serving import Outcome
+
+    return Outcome
 
 
 def warm() -> None:
@@ -199,8 +231,10 @@ def warm() -> None:
     kernel.warm()
 
 
+TRIAL = Repeated(observe=observe, conclude=conclude, outcome=outcome)
 SIMULATOR = Simulator(
-    run=run,
+    run=TRIAL.run,
+    trial=TRIAL,
     charts=charts,
     expected=expected,
     options=OPTIONS,

@@ -26,8 +26,8 @@ def not_steady(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
         return []
     inside = [sample.in_flight for sample in outcome.samples] or [outcome.in_flight]
     message = (
-        f"The system did not reach a steady state: {inside[-1]:,} requests were in it at the end, after "
-        f"{inside[len(inside) // 3]:,} at one third; {outcome.arrived:,} arrived. "
+        f"The system did not reach a steady state: {inside[-1]:,.0f} requests were in it at the end, after "
+        f"{inside[len(inside) // 3]:,.0f} at one third; {outcome.arrived / outcome.replications:,.0f} arrived. "
         "Latencies of this run are lower bounds."
     )
     spare = max(1, run.fleet.decode.spare_units + 1)
@@ -47,7 +47,7 @@ def cut_short(outcome: Outcome) -> Sequence[Finding]:
         text = f"The run was cut at {reached}: its computing time was up."
         return [Finding("cut_short", "warning", text)]
     if outcome.ending == "full":
-        many = f"{outcome.in_flight:,} requests in flight"
+        many = f"{outcome.in_flight / outcome.replications:,.0f} requests in flight"
         text = f"The run was cut at {show(outcome.simulated_s, 's')}: {many} are more than it keeps."
         return [Finding("cut_short", "warning", text)]
     if outcome.in_flight and outcome.simulated_s > outcome.horizon_s:
@@ -96,7 +96,8 @@ def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     trace, spec = run.request.workload, run.spec
     if trace is None or not outcome.arrived:
         return []
-    came = (outcome.arrived / outcome.horizon_s, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
+    came_rps = outcome.arrived / outcome.replications / outcome.horizon_s
+    came = (came_rps, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
     sized = (spec.peak_rps, spec.input_tokens, spec.output_tokens)
     if all(abs(a - b) <= ALIKE * b for a, b in zip(came, sized, strict=True)):
         return []

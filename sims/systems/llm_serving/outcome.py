@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import batches
+from sims.engine import batches, merge
 from sims.engine.interval import Interval
 from sims.engine.sketch import Histogram
 from sims.parts.course import Course, Recorder
@@ -24,6 +25,8 @@ class Outcome:
 
     ``histograms`` maps ttft, tpot, itl and e2e to one histogram a batch, ``phases`` to one before, during and after
     an event.
+    Of several replications put together the batches stand one after the other, counts are sums, and times, rates and
+    samples means.
     """
 
     config: Config
@@ -45,6 +48,15 @@ class Outcome:
     samples: tuple[Sample, ...]
     rates: dict[str, float]
     """Of the window: arrived, finished and output_tokens a second, mean running, and busy shares of the roles."""
+    replications: int = 1
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "config": merge.same,
+        "ending": merge.worst,
+        "histograms": merge.stacked,
+        "batches": merge.stacked,
+        "samples": merge.averaged,
+    }
 
     @classmethod
     def of(cls, state: State, *, config: Config, recorder: Recorder[Sample], ending: str, course: Course) -> Outcome:
@@ -78,13 +90,13 @@ class Outcome:
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile with its interval; None when nothing was observed."""
-        return batches.quantile(self.histograms[name], q=q)
+        return batches.quantile(self.histograms[name], q=q, runs=self.replications)
 
     def share(
         self, pick: Callable[[np.recarray], NDArray[np.float64]], *, of: Callable[[np.recarray], NDArray[np.float64]]
     ) -> Interval | None:
         """A ratio of two tallies with its interval."""
-        return batches.ratio(pick(self.batches), below=of(self.batches))
+        return batches.ratio(pick(self.batches), below=of(self.batches), runs=self.replications)
 
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.array([one.in_flight for one in self.samples], float), np.array([one.arrived for one in self.samples])

@@ -54,3 +54,32 @@ def test_steady_is_a_small_growth_or_a_few_requests_and_never_a_full_system() ->
     assert batches.is_steady(growing / 9, arrived=growing / 9, ending=COMPLETE)
     assert not batches.is_steady(np.zeros(90), arrived=arrived, ending=FULL)
     assert batches.is_steady(np.zeros(0), arrived=np.zeros(0), ending=COMPLETE)
+
+
+def test_a_quantile_of_replications_is_read_from_all_of_them_and_its_spread_from_each() -> None:
+    histograms = np.zeros((6, BINS), np.int64)
+    for batch, row in enumerate(histograms):
+        row[bin_of(1.0 + batch // 2)] = 100
+    found = batches.quantile(histograms, q=0.5, runs=3)
+    assert found is not None
+    assert found.value == pytest.approx(2.0, rel=0.01)
+    # The replications say 1, 2 and 3; their batches are too few to be used.
+    assert (found.high - found.low) / 2 == pytest.approx(4.3027 / 3**0.5, rel=0.02)
+
+
+def test_a_ratio_of_replications_is_of_all_tallies() -> None:
+    found = batches.ratio(np.array([1, 1, 3, 1]), below=np.array([2, 2, 2, 2]), runs=2)
+    assert found is not None
+    assert found.value == 0.75
+    assert (found.high - found.low) / 2 == pytest.approx(12.706 * 0.25, rel=1e-3)
+    only_one = batches.ratio(np.array([1, 1, 0, 0]), below=np.array([2, 2, 0, 0]), runs=2)
+    assert only_one is not None
+    assert only_one.unreliable
+
+
+def test_replications_with_too_few_beyond_a_quantile_say_so() -> None:
+    histograms = np.zeros((32, BINS), np.int64)
+    histograms[:, bin_of(1.0)] = 20
+    rare = batches.quantile(histograms, q=0.99, runs=2)
+    assert rare is not None
+    assert rare.reason == batches.TOO_FEW
