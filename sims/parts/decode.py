@@ -1,6 +1,6 @@
 """A batch that decodes in lockstep, advanced by macro-steps.
 
-With B sequences running, step j of a macro-step lasts T₀ + g·j: T₀ = step + B·per-sequence + KV·per-token, and
+With B sequences running, step j of a macro-step lasts T₀ + g·j: T₀ as `sims.parts.step_times` has it, and
 g = B·per-token because each step adds B tokens of KV. n steps last n·T₀ + g·n(n−1)/2, so events grow with
 requests, never with tokens.
 """
@@ -12,6 +12,7 @@ import math
 from sims.engine.kernel import handler
 from sims.engine.sketch import record, record_ramp
 from sims.parts.meter import BATCHES, batch_at, on_tokens
+from sims.parts.step_times import step_time_s
 
 
 @handler
@@ -48,17 +49,11 @@ def steps_to_reach(unit, at_s):  # type: ignore[no-untyped-def]
 
 
 @handler
-def step_time_s(unit, params):  # type: ignore[no-untyped-def]
-    """T₀ of the batch as it is."""
-    return params.step_s + params.step_s_per_sequence * unit.running + params.step_s_per_kv_token * unit.kv
-
-
-@handler
-def plan_steps(unit, params, steps, now_s):  # type: ignore[no-untyped-def]
+def plan_steps(unit, tables, steps, now_s):  # type: ignore[no-untyped-def]
     """Begin a macro-step of ``steps`` decode steps; the moment it ends."""
     unit.start_s = now_s
-    unit.first_s = step_time_s(unit, params)
-    unit.growth_s = params.step_s_per_kv_token * unit.running
+    unit.first_s = step_time_s(unit, tables, unit.running, unit.running, unit.kv)
+    unit.growth_s = unit.step_s_per_kv_token * unit.running
     unit.planned = steps
     return now_s + span_s(unit, steps)
 

@@ -1,20 +1,21 @@
 """Batching of prefill by tokens, on the ranks of a unit in lockstep.
 
 A prompt is computed by one rank. In a step each rank takes its prompts first come first served up to its budget
-(the last may be split), and the step lasts as long as the rank with the most tokens needs.
+(the last may be split), and the step lasts as long as the slowest rank needs.
 """
 
 from __future__ import annotations
 
 from sims.engine.kernel import handler
 from sims.engine.lists import END
+from sims.parts.step_times import prompt_time_s
 
 
 @handler
-def least_rank(queues, base, ranks):  # type: ignore[no-untyped-def]
-    """The rank's queue with the fewest prompt tokens to compute, among ``ranks`` from ``base`` on."""
-    best = base
-    for index in range(base + 1, base + ranks):
+def least_rank(queues, unit):  # type: ignore[no-untyped-def]
+    """The queue of the unit's rank with the fewest prompt tokens to compute."""
+    best = unit.first_rank
+    for index in range(unit.first_rank + 1, unit.first_rank + unit.ranks):
         if queues[index].load < queues[best].load:
             best = index
     return best
@@ -22,34 +23,40 @@ def least_rank(queues, base, ranks):  # type: ignore[no-untyped-def]
 
 @handler
 def fill_rank(queue, pool, budget):  # type: ignore[no-untyped-def]
-    """Choose a rank's tokens of the next step: how many; sets how many of its first prompts are ``finishing``."""
+    """Choose a rank's tokens of the next step: how many; sets how many of its first prompts are ``finishing``.
+
+    ``pairs`` of the queue becomes Σ chunk · (context before it + chunk/2), what attention has to do.
+    """
     tokens = 0
     queue.finishing = 0
+    queue.pairs = 0.0
     slot = queue.head
     for _ in range(queue.queued):
         if tokens >= budget:
             break
-        take = min(pool[slot].todo, budget - tokens)
-        pool[slot].todo -= take
+        request = pool[slot]
+        take = min(request.todo, budget - tokens)
+        queue.pairs += take * (request.input + request.generated - request.todo + take / 2)
+        request.todo -= take
         tokens += take
-        if pool[slot].todo == 0:
+        if request.todo == 0:
             queue.finishing += 1
-        slot = pool[slot].next
+        slot = request.next
     queue.load -= tokens
     return tokens
 
 
 @handler
-def fill_step(unit, queues, base, ranks, pool, budget):  # type: ignore[no-untyped-def]
-    """Fill all ranks of a unit; sets its ``tokens`` and returns those of the fullest rank."""
+def fill_step(unit, queues, pool, budget):  # type: ignore[no-untyped-def]
+    """Fill all ranks of a unit; sets its ``tokens`` and returns the time that the slowest rank needs, 0 for nothing."""
     unit.tokens = 0
-    longest = 0
-    for index in range(base, base + ranks):
+    longest_s = 0.0
+    for index in range(unit.first_rank, unit.first_rank + unit.ranks):
         if queues[index].queued > 0:
             tokens = fill_rank(queues[index], pool, budget)
             unit.tokens += tokens
-            longest = max(longest, tokens)
-    return longest
+            longest_s = max(longest_s, prompt_time_s(unit, tokens, queues[index].pairs))
+    return longest_s
 
 
 @handler

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.lists import END
+from sims.parts.step_times import STEP_TIMES
 
 FREE, PREFILL, WAITING, RUNNING, PARKED, FETCHING = 0, 1, 2, 3, 4, 5
 """Stages of a request: in prefill or queued for it; its KV under way to or waiting at a unit; decoding; stranded;
@@ -34,16 +35,28 @@ REQUEST = np.dtype(
 )
 ARRIVAL = np.dtype([("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8")])
 QUEUE = np.dtype(
-    [("head", "i8"), ("tail", "i8"), ("queued", "i8"), ("load", "i8"), ("finishing", "i8"), ("egress_free_s", "f8")]
+    [
+        ("head", "i8"),
+        ("tail", "i8"),
+        ("queued", "i8"),
+        ("load", "i8"),
+        ("finishing", "i8"),
+        ("pairs", "f8"),
+        ("egress_free_s", "f8"),
+    ]
 )
 PREFILL_UNIT = np.dtype(
     [
+        *STEP_TIMES,
+        ("prefill_budget_tokens", "i8"),
+        ("ranks", "i8"),
+        ("first_rank", "i8"),
         ("load", "i8"),
         ("alive", "i8"),
         ("stopped", "i8"),
         ("busy", "i8"),
         ("start_s", "f8"),
-        ("step_s", "f8"),
+        ("lasts_s", "f8"),
         ("tokens", "i8"),
         ("busy_s", "f8"),
         ("done_tokens", "i8"),
@@ -51,6 +64,12 @@ PREFILL_UNIT = np.dtype(
 )
 UNIT = np.dtype(
     [
+        *STEP_TIMES,
+        ("prefill_budget_tokens", "i8"),
+        ("kv_capacity_tokens", "i8"),
+        ("max_running", "i8"),
+        ("ranks", "i8"),
+        ("first_rank", "i8"),
         ("load", "i8"),
         ("alive", "i8"),
         ("stopped", "i8"),

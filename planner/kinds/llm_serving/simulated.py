@@ -148,9 +148,7 @@ def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
     loads: dict[str, float | None] = {
         "output_tokens_per_s": rates["output_tokens_per_s"],
         "decode_running_per_gpu": rates["running"] / fleet.decode.gpus,
-        "decode_kv_used_share": sum(kv) / len(kv) / (outcome.config.kv_capacity_tokens * fleet.decode.units)
-        if kv
-        else None,
+        "decode_kv_used_share": sum(kv) / len(kv) / outcome.config.kv_tokens if kv else None,
         "goodput_rps": share.value * rates["finished_per_s"] if share else 0.0,
     }
     if run.spec.is_aggregated:

@@ -31,7 +31,7 @@ def timeline(outcome: Outcome, *, gpus: int, facts: Physics) -> Series:
     """The system over simulated time; rates and the mean TTFT are those of the interval that ends there."""
     samples = outcome.samples
     steps = list(pairwise(samples))
-    kv_tokens = outcome.config.kv_capacity_tokens * outcome.config.decode_units
+    kv_tokens = outcome.config.kv_tokens
     spans = [max(b.at_s - a.at_s, 1e-12) for a, b in steps]
     rate = facts.prefill_tokens_per_s_per_gpu * gpus
 

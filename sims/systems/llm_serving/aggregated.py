@@ -23,17 +23,17 @@ from sims.systems.llm_serving.intake import release_finished, take_arrival
 @inner
 def admit(state, u):  # type: ignore[no-untyped-def]
     """Let waiting prompts in, first come first served, while sequences and KV allow."""
-    unit, params, waiting, ranks = state.units[u], state.params[0], state.waiting[u], state.params[0].prefill_ranks
+    unit, waiting = state.units[u], state.waiting[u]
     for _ in range(waiting.queued):
         request = state.requests[waiting.head]
         need = request.input + request.output
-        if unit.running + unit.filling >= params.max_running or unit.reserved + need > params.kv_capacity_tokens:
+        if unit.running + unit.filling >= unit.max_running or unit.reserved + need > unit.kv_capacity_tokens:
             break
         slot = pop(waiting, state.requests)
         unit.reserved += need
         unit.filling += 1
         request.stage = PREFILL
-        request.rank = least_rank(state.queues, u * ranks, ranks)
+        request.rank = least_rank(state.queues, unit)
         state.queues[request.rank].load += request.todo
         push(state.queues[request.rank], state.requests, slot)
 
@@ -41,19 +41,20 @@ def admit(state, u):  # type: ignore[no-untyped-def]
 @inner
 def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """Plan the next step: with chunks of prompts if there are any, else a macro-step to the next finish."""
-    unit, params, ranks = state.units[u], state.params[0], state.params[0].prefill_ranks
+    unit = state.units[u]
     ends_s = NEVER
-    longest = 0
+    longest_s = 0.0
     if unit.filling > 0:
         # A sequence that decodes takes one token of its rank's budget; prompts always get on by at least one.
-        budget = max(1, params.prefill_budget_tokens - unit.running // ranks)
-        longest = fill_step(unit, state.queues, u * ranks, ranks, state.requests, budget)
-    if longest > 0:
-        plan_steps(unit, params, 1, now_s)
-        unit.first_s += params.prefill_step_s + longest * params.prefill_s_per_token
+        budget = max(1, unit.prefill_budget_tokens - unit.running // unit.ranks)
+        longest_s = fill_step(unit, state.queues, state.requests, budget)
+    if longest_s > 0.0:
+        plan_steps(unit, state.tables, 1, now_s)
+        unit.first_s += longest_s
         ends_s = now_s + unit.first_s
     elif unit.running > 0:
-        ends_s = plan_steps(unit, params, min(params.most_steps, steps_to_next(state.ring, u, unit.step)), now_s)
+        steps = min(state.params[0].most_steps, steps_to_next(state.ring, u, unit.step))
+        ends_s = plan_steps(unit, state.tables, steps, now_s)
     schedule(state.times, state.tree, 1 + u, ends_s)
 
 
@@ -108,11 +109,11 @@ def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
 @inner
 def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take the prompts out that were completed in this step."""
-    unit, ranks = state.units[u], state.params[0].prefill_ranks
+    unit = state.units[u]
     if unit.tokens == 0:
         return
     state.totals[0].prefill_tokens += unit.tokens
-    for index in range(u * ranks, u * ranks + ranks):
+    for index in range(unit.first_rank, unit.first_rank + unit.ranks):
         for _ in range(state.queues[index].finishing):
             unit.filling -= 1
             end_prompt(state, u, pop(state.queues[index], state.requests), now_s)

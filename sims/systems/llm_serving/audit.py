@@ -34,8 +34,8 @@ def audit(state: State) -> None:
 
 
 def _idle_with_work(state: State) -> int:
-    ranks = int(state.params[0].prefill_ranks)
-    prompts = state.queues.queued.reshape(len(state.queues) // ranks, ranks).sum(axis=1)
+    fillers = state.units if state.params[0].aggregated else state.prefills
+    prompts = np.add.reduceat(state.queues.queued, fillers.first_rank)
     if state.params[0].aggregated:
         resting = (state.units.planned == 0) & (state.units.stopped == 0)
         return int(np.sum(resting & (prompts + state.waiting.queued > 0)))
@@ -50,13 +50,13 @@ def _emitted(state: State, request: np.record) -> int:
 
 
 def _audit_unit(state: State, index: int) -> None:
-    unit, pool, params = state.units[index], state.requests, state.params[0]
+    unit, pool = state.units[index], state.requests
     mine = pool[(pool.unit == index) & (pool.stage == RUNNING)]
     conserved(name=f"sequences running in unit {index}", left=len(mine), right=int(unit.running))
     kv = sum(int(request.input) + _emitted(state, request) for request in mine)
     conserved(name=f"KV tokens in unit {index}", left=kv, right=int(unit.kv))
-    holds(unit.reserved <= params.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
-    holds(unit.running <= params.max_running, name=f"unit {index} runs more sequences than allowed")
+    holds(unit.reserved <= unit.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
+    holds(unit.running <= unit.max_running, name=f"unit {index} runs more sequences than allowed")
     holds(
         bool(np.all(mine.finish_step > unit.step + _steps(unit, state))), name=f"unit {index} kept a finished sequence"
     )

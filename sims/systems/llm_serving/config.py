@@ -3,36 +3,94 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sims.parts.routing.dispatch import CODES
+from sims.parts.step_times import check_table
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """A fleet that serves one LLM.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitTraits:
+    """What a unit is like: a decode unit takes the times of decode, a prefill unit those of prefill, a replica both.
 
     Notes
     -----
-    A decode step with B sequences and K tokens of KV lasts ``step_s`` + B·``step_s_per_sequence`` +
-    K·``step_s_per_kv_token``. A prefill step of n tokens lasts ``prefill_step_s`` + n·``prefill_s_per_token``;
-    on an aggregated replica it rides on a decode step and adds as much to it.
-    ``decode_units`` are the replicas when ``aggregated``. A unit has ``prefill_ranks`` ranks in lockstep; a prompt
-    is computed by one of them, and budget and times of prefill are those of a rank.
+    A step of n tokens with B sequences that decode and K tokens of KV lasts ``step_s`` + ``step_table``(n) +
+    B·``step_s_per_sequence`` + K·``step_s_per_kv_token``. Prompts of p tokens add ``prefill_step_s`` +
+    p·``prefill_s_per_token`` + ``prefill_s_per_token_pair``·Σ chunk·(context before the chunk + chunk/2).
+    ``step_table`` are points (tokens, seconds), linear between; beyond the last the last slope goes on.
+    Times of decode are those of the whole unit with its work spread evenly; budget and times of prefill are those of
+    a rank.
     """
 
-    decode_units: int
     step_s: float
     step_s_per_sequence: float
     step_s_per_kv_token: float
     prefill_s_per_token: float
     prefill_budget_tokens: int
     kv_capacity_tokens: int
+    prefill_step_s: float = 0.0
+    prefill_s_per_token_pair: float = 0.0
+    step_table: tuple[tuple[int, float], ...] = ()
+    prefill_ranks: int = 1
+    max_running: int = 1_000_000_000
+
+    def check(self) -> None:
+        """Raise ValueError naming what is impossible."""
+        for name in ("prefill_budget_tokens", "prefill_ranks", "kv_capacity_tokens", "max_running"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
+        check_times(
+            self,
+            "step_s",
+            "step_s_per_sequence",
+            "step_s_per_kv_token",
+            "prefill_step_s",
+            "prefill_s_per_token",
+            "prefill_s_per_token_pair",
+        )
+        check_table(self.step_table)
+        if self.step_table and self.step_table[0][1] > 0:
+            return
+        if self.step_s + self.step_s_per_sequence <= 0 or self.prefill_step_s + self.prefill_s_per_token <= 0:
+            raise ValueError("a step must take time: step_s and prefill_step_s with their slopes are all 0")
+
+
+def check_times(owner: object, *names: str) -> None:
+    """Raise ValueError unless these are finite times."""
+    for name in names:
+        value = getattr(owner, name)
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} must be a finite time of at least 0, is {value}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitClass(UnitTraits):
+    """``count`` units that are alike, in a fleet of several sorts."""
+
+    count: int
+
+    def check(self) -> None:
+        """Raise ValueError naming what is impossible."""
+        UnitTraits.check(self)
+        if self.count < 1:
+            raise ValueError(f"count must be at least 1, is {self.count}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config(UnitTraits):
+    """A fleet that serves one LLM.
+
+    Its own traits are those of all units, unless ``decode_classes`` (of replicas too) or ``prefill_classes`` describe
+    several sorts; then the counts are theirs. ``decode_units`` are the replicas when ``aggregated``. A unit has
+    ``prefill_ranks`` ranks in lockstep; a prompt is computed by one of them.
+    """
+
+    decode_units: int = 0
     aggregated: bool = False
     prefill_units: int = 0
-    prefill_ranks: int = 1
-    prefill_step_s: float = 0.0
-    max_running: int = 1_000_000_000
+    decode_classes: tuple[UnitClass, ...] = ()
+    prefill_classes: tuple[UnitClass, ...] = ()
     egress_s_per_token: float = 0.0
     ingress_s_per_token: float = 0.0
     hand_over_s: float = 0.0
@@ -45,17 +103,36 @@ class Config:
     """The longest macro-step; 1 walks step by step, for tests."""
 
     def __post_init__(self) -> None:
-        for name in ("decode_units", "prefill_budget_tokens", "prefill_ranks", "kv_capacity_tokens", "max_running"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
+        for role in ("decode", "prefill"):
+            if classes := getattr(self, f"{role}_classes"):
+                object.__setattr__(self, f"{role}_units", sum(one.count for one in classes))
+        if self.decode_units < 1:
+            raise ValueError(f"decode_units must be at least 1, is {self.decode_units}")
         if not self.aggregated and self.prefill_units < 1:
             raise ValueError(f"prefill_units must be at least 1, is {self.prefill_units}")
-        times = ("step_s", "step_s_per_sequence", "step_s_per_kv_token", "prefill_step_s", "prefill_s_per_token")
-        for name in (*times, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a finite time of at least 0, is {value}")
-        if self.step_s + self.step_s_per_sequence <= 0 or self.prefill_step_s + self.prefill_s_per_token <= 0:
-            raise ValueError("a step must take time: step_s and prefill_step_s with their slopes are all 0")
+        for one in (self, *self.decode_classes, *self.prefill_classes):
+            one.check()
+        check_times(self, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s")
         if self.router not in CODES:
             raise ValueError(f"router must be one of {', '.join(CODES)}, is {self.router}")
+
+    @property
+    def decoders(self) -> tuple[UnitClass, ...]:
+        """The decode units (or replicas) by class."""
+        return self.decode_classes or (self._class(self.decode_units),)
+
+    @property
+    def prefillers(self) -> tuple[UnitClass, ...]:
+        """The prefill units by class; none when aggregated."""
+        if self.aggregated:
+            return ()
+        return self.prefill_classes or (self._class(self.prefill_units),)
+
+    @property
+    def kv_tokens(self) -> int:
+        """KV tokens that all decode units hold together."""
+        return sum(one.count * one.kv_capacity_tokens for one in self.decoders)
+
+    def _class(self, count: int) -> UnitClass:
+        traits = {one.name: getattr(self, one.name) for one in fields(UnitTraits)}
+        return UnitClass(count=count, **traits)

@@ -11,32 +11,31 @@ from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, insert_by_ready, pop, push
 from sims.engine.ring import put, steps_to_next
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
-from sims.parts.decode import commit_steps, plan_steps, span_s, step_time_s, steps_to_reach
+from sims.parts.decode import commit_steps, plan_steps, span_s, steps_to_reach
 from sims.parts.intake import ARRIVALS, begin_event, load_arrival
 from sims.parts.link import hand_over
 from sims.parts.meter import on_finish, on_first_token, on_gap
 from sims.parts.prefill import fill_step, least_rank
 from sims.parts.records import PARKED, PREFILL, RUNNING, WAITING
 from sims.parts.routing.dispatch import choose
+from sims.parts.step_times import step_time_s
 from sims.systems.llm_serving.intake import release_finished, take_arrival
 
 
 @inner
 def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     """Begin the next prefill step of unit ``p``, or let it rest."""
-    unit, params = state.prefills[p], state.params[0]
-    ranks = params.prefill_ranks
-    longest = fill_step(unit, state.queues, p * ranks, ranks, state.requests, params.prefill_budget_tokens)
+    unit = state.prefills[p]
+    unit.lasts_s = fill_step(unit, state.queues, state.requests, unit.prefill_budget_tokens)
     unit.start_s = now_s
-    unit.step_s = params.prefill_step_s + longest * params.prefill_s_per_token
-    unit.busy = 1 if longest > 0 else 0
-    schedule(state.times, state.tree, 1 + p, now_s + unit.step_s if longest > 0 else NEVER)
+    unit.busy = 1 if unit.tokens > 0 else 0
+    schedule(state.times, state.tree, 1 + p, now_s + unit.lasts_s if unit.tokens > 0 else NEVER)
 
 
 @inner
 def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
-    totals, request, ranks = state.totals[0], state.requests[slot], state.params[0].prefill_ranks
+    totals, request = state.totals[0], state.requests[slot]
     p = choose(state.params[0].router, state.prefills, totals.turn_prefill)
     if p < 0:
         request.stage = PARKED
@@ -45,7 +44,7 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     totals.turn_prefill = (p + 1) % len(state.prefills)
     request.stage = PREFILL
     request.unit = p
-    request.rank = least_rank(state.queues, p * ranks, ranks)
+    request.rank = least_rank(state.queues, state.prefills[p])
     queue = state.queues[request.rank]
     queue.load += request.todo
     state.prefills[p].load += request.todo
@@ -102,12 +101,12 @@ def end_prompt(state, slot, now_s):  # type: ignore[no-untyped-def]
 @inner
 def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     """A prefill step ends: its finished prompts move on, the next step begins."""
-    unit, ranks = state.prefills[p], state.params[0].prefill_ranks
+    unit = state.prefills[p]
     state.totals[0].prefill_tokens += unit.tokens
     unit.done_tokens += unit.tokens
     unit.load -= unit.tokens
-    unit.busy_s += unit.step_s
-    for index in range(p * ranks, p * ranks + ranks):
+    unit.busy_s += unit.lasts_s
+    for index in range(unit.first_rank, unit.first_rank + unit.ranks):
         for _ in range(state.queues[index].finishing):
             end_prompt(state, pop(state.queues[index], state.requests), now_s)
         state.queues[index].finishing = 0
@@ -117,15 +116,15 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
 @inner
 def admit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let those join whose KV is there and fits, first come first served; a later one never overtakes."""
-    unit, params, waiting = state.units[u], state.params[0], state.waiting[u]
+    unit, waiting = state.units[u], state.waiting[u]
     joining = 0
     slot = waiting.head
     for _ in range(waiting.queued):
         request = state.requests[slot]
         need = request.input + request.output
-        if request.ready_s > now_s or unit.reserved + need > params.kv_capacity_tokens:
+        if request.ready_s > now_s or unit.reserved + need > unit.kv_capacity_tokens:
             break
-        if unit.running >= params.max_running:
+        if unit.running >= unit.max_running:
             break
         unit.reserved += need
         unit.kv += request.input + request.generated
@@ -133,7 +132,7 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
         joining += 1
         slot = request.next
     unit.joined = joining
-    ends_s = now_s + step_time_s(unit, params)
+    ends_s = now_s + step_time_s(unit, state.tables, unit.running, unit.running, unit.kv)
     for _ in range(joining):
         slot = pop(waiting, state.requests)
         request = state.requests[slot]
@@ -154,7 +153,7 @@ def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     ends_s = next_s
     if unit.running > 0:
         steps = min(params.most_steps, steps_to_next(state.ring, u, unit.step))
-        ends_s = plan_steps(unit, params, steps, now_s)
+        ends_s = plan_steps(unit, state.tables, steps, now_s)
         if now_s < next_s < ends_s:
             unit.planned = min(steps, steps_to_reach(unit, next_s))
             ends_s = now_s + span_s(unit, unit.planned)

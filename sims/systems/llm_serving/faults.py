@@ -102,8 +102,8 @@ def halt_replica(state, u, now_s):  # type: ignore[no-untyped-def]
 def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """The failure of a replica is known; its requests start again on the others."""
     last_s = shut(state, u)
-    ranks = state.params[0].prefill_ranks
-    for index in range(u * ranks, u * ranks + ranks):
+    first = state.units[u].first_rank
+    for index in range(first, first + state.units[u].ranks):
         clear_queue(state.queues[index])
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage

@@ -17,7 +17,7 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     totals.next_arrival += 1
     load_arrival(state)
     totals.arrived += 1
-    if arrival.input + arrival.output > state.params[0].kv_capacity_tokens:
+    if arrival.input + arrival.output > state.params[0].most_tokens:
         totals.rejected += 1
         batch = batch_at(state.window[0], now_s)
         if batch >= 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -15,21 +17,14 @@ from sims.parts import records as parts
 from sims.parts.meter import BATCHES, PHASES
 from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
-from sims.systems.llm_serving.config import Config
+from sims.parts.step_times import NO_TABLE, step_tables
+from sims.systems.llm_serving.config import Config, UnitClass, UnitTraits
 
 FIRST_SLOTS = 4096
 
 PARAMS = np.dtype(
     [
-        ("step_s", "f8"),
-        ("step_s_per_sequence", "f8"),
-        ("step_s_per_kv_token", "f8"),
-        ("prefill_step_s", "f8"),
-        ("prefill_s_per_token", "f8"),
-        ("prefill_budget_tokens", "i8"),
-        ("prefill_ranks", "i8"),
-        ("kv_capacity_tokens", "i8"),
-        ("max_running", "i8"),
+        ("most_tokens", "i8"),
         ("egress_s_per_token", "f8"),
         ("ingress_s_per_token", "f8"),
         ("hand_over_s", "f8"),
@@ -47,6 +42,7 @@ class State(NamedTuple):
     times: NDArray[np.float64]
     tree: NDArray[np.int64]
     params: np.recarray
+    tables: NDArray[np.float64]
     totals: np.recarray
     window: np.recarray
     arrivals: np.recarray
@@ -67,31 +63,26 @@ class State(NamedTuple):
 
 def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
     """An empty system whose measuring window starts at ``from_s`` with batches of ``batch_s``."""
-    fillers = config.decode_units if config.aggregated else config.prefill_units
     times, tree = clock_arrays(1 + config.prefill_units + config.decode_units)
-    params, totals = records(PARAMS, count=1), records(parts.TOTALS, count=1)
-    for name in PARAMS.names or ():
-        params[0][name] = CODES[config.router] if name == "router" else getattr(config, name)
+    totals = records(parts.TOTALS, count=1)
     totals[0].more = 1
     window = records(parts.WINDOW, count=1)
     window[0].from_s, window[0].batch_s = from_s, batch_s
     window[0].ttft_slo_s, window[0].tpot_slo_s = config.ttft_slo_s, config.tpot_slo_s
-    prefills, units = (
-        records(parts.PREFILL_UNIT, count=max(1, config.prefill_units)),
-        records(parts.UNIT, count=config.decode_units),
-    )
-    prefills.alive = 1
-    units.alive = 1
+    prefills = units_of(parts.PREFILL_UNIT, classes=config.prefillers)
+    units = units_of(parts.UNIT, classes=config.decoders, first_table=len(config.prefillers))
+    fillers = units if config.aggregated else prefills
     return State(
         times=times,
         tree=tree,
-        params=params,
+        params=_params(config),
+        tables=step_tables([one.step_table for one in (*config.prefillers, *config.decoders)]),
         totals=totals,
         window=window,
         arrivals=records(parts.ARRIVAL, count=CHUNK),
         requests=request_pool(FIRST_SLOTS),
         prefills=prefills,
-        queues=queues(fillers * config.prefill_ranks),
+        queues=queues(int(fillers.ranks.sum())),
         units=units,
         waiting=queues(config.decode_units),
         parked=queues(1),
@@ -103,3 +94,27 @@ def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
         itl=np.zeros((PHASES * BATCHES, BINS), np.int64),
         e2e=np.zeros((PHASES * BATCHES, BINS), np.int64),
     )
+
+
+def _params(config: Config) -> np.recarray:
+    params = records(PARAMS, count=1)
+    given = {"router": CODES[config.router], "most_tokens": min(one.kv_capacity_tokens for one in config.decoders)}
+    for name in PARAMS.names or ():
+        params[0][name] = given[name] if name in given else getattr(config, name)
+    return params
+
+
+def units_of(dtype: np.dtype, *, classes: Sequence[UnitClass], first_table: int = 0) -> np.recarray:
+    """Records of the units of all classes, in order, each with the place of its first rank; or one idle unit."""
+    made = records(dtype, count=max(1, sum(one.count for one in classes)))
+    begin = 0
+    for table, one in enumerate(classes, start=first_table):
+        mine = made[begin : begin + one.count]
+        for name in {field.name for field in fields(UnitTraits)} & set(dtype.names or ()):
+            mine[name] = getattr(one, name)
+        mine["ranks"] = one.prefill_ranks
+        mine["table"] = table if one.step_table else NO_TABLE
+        begin += one.count
+    made.alive = 1
+    made.first_rank = np.cumsum(made.ranks) - made.ranks
+    return made

@@ -57,7 +57,7 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
         prefill = state.prefills[index]
         seen.prefill_busy_s += prefill.busy_s
         if prefill.busy == 1:
-            seen.prefill_busy_s += min(at_s - prefill.start_s, prefill.step_s)
+            seen.prefill_busy_s += min(at_s - prefill.start_s, prefill.lasts_s)
     seen.queued = 0
     for index in range(len(state.queues)):
         seen.queued += state.queues[index].queued

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sims.parts.decode import plan_steps, span_s, steps_done, steps_to_reach
 from sims.parts.records import UNIT, records
-from sims.systems.llm_serving.state import PARAMS
+from sims.parts.step_times import NO_TABLE, step_tables
 
 BATCHES = st.fixed_dictionaries(
     {
@@ -21,10 +21,11 @@ BATCHES = st.fixed_dictionaries(
 
 
 def planned(batch: dict[str, float], steps: int, now_s: float = 0.0):
-    unit, params = records(UNIT, count=1)[0], records(PARAMS, count=1)[0]
+    unit = records(UNIT, count=1)[0]
+    unit.table = NO_TABLE
     for name, value in batch.items():
-        setattr(unit if name in ("running", "kv") else params, name, value)
-    return unit, plan_steps(unit, params, steps, now_s)
+        setattr(unit, name, value)
+    return unit, plan_steps(unit, step_tables([]), steps, now_s)
 
 
 @settings(deadline=None)  # the first call compiles

@@ -33,11 +33,23 @@ def test_a_prompt_longer_than_the_budget_takes_several_steps() -> None:
 
 def test_ranks_step_together_as_long_as_the_fullest_needs() -> None:
     pool, unit, ranks = request_pool(8), records(PREFILL_UNIT, count=1)[0], queues(3)
+    unit.ranks, unit.prefill_step_s, unit.prefill_s_per_token = 3, 0.5, 0.01
     for index, todo in enumerate((10, 70)):
-        pool[index].todo = todo
+        pool[index].todo = pool[index].input = todo
         ranks[index].load = todo
         push(ranks[index], pool, index)
-    assert fill_step(unit, ranks, 0, 3, pool, 50) == 50
+    assert fill_step(unit, ranks, pool, 50) == 0.5 + 0.01 * 50
     assert unit.tokens == 60
-    assert least_rank(ranks, 0, 3) == 0
-    assert least_rank(ranks, 1, 2) == 2
+    assert least_rank(ranks, unit) == 0
+    unit.first_rank, unit.ranks = 1, 2
+    assert least_rank(ranks, unit) == 2
+
+
+def test_attention_of_a_chunk_is_to_all_before_it_and_half_of_itself() -> None:
+    pool = request_pool(8)
+    queue = queue_of(pool, 0, 30, 100)
+    pool[0].input, pool[1].input = 50, 100
+    fill_rank(queue, pool, 100)
+    assert queue.pairs == 30 * (20 + 15) + 70 * 35
+    fill_rank(queue, pool, 100)
+    assert queue.pairs == 30 * (70 + 15)
