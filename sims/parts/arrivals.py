@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
 from sims.parts.lengths import cached_share, lognormal_tokens
+from sims.parts.paths import Prefixes, no_prefixes
 from sims.parts.records import ARRIVAL
 
 Chunk = NDArray[np.void]
@@ -53,6 +54,10 @@ class Arrivals(Protocol):
     def finite(self) -> bool:
         """Whether the run goes on until the last request is finished."""
 
+    @property
+    def prefixes(self) -> Prefixes:
+        """What the prompts share, block by block, for caches that decide hits themselves."""
+
     def chunks(self, seed: int) -> Iterator[Chunk]:
         """Arrival records, at most `CHUNK` at a time."""
 
@@ -61,6 +66,7 @@ def _packed(
     at_s: NDArray[np.float64], prompt: NDArray[np.int64], cached: NDArray[np.int64], answer: NDArray[np.int64]
 ) -> Chunk:
     chunk = np.empty(len(at_s), ARRIVAL)
+    chunk["stem"], chunk["blocks"] = -1, 0
     chunk["at_s"], chunk["input"], chunk["cached"], chunk["output"] = at_s, prompt, cached, answer
     return chunk
 
@@ -96,6 +102,10 @@ class Poisson:
     @property
     def finite(self) -> bool:
         return self.requests is not None and self.requests / self.rate_per_s < (self.duration_s or np.inf)
+
+    @property
+    def prefixes(self) -> Prefixes:
+        return no_prefixes()
 
     @property
     def horizon_s(self) -> float:
@@ -156,6 +166,10 @@ class Trace:
     @property
     def finite(self) -> bool:
         return True
+
+    @property
+    def prefixes(self) -> Prefixes:
+        return no_prefixes()
 
     def _count(self) -> int:
         count = len(self.table.at_s) if self.requests is None else min(self.requests, len(self.table.at_s))

@@ -23,11 +23,25 @@ class Paths:
     blocks: Integers
 
 
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What the prompts of a source share: stems as records, and the tokens of a block."""
+
+    stems: np.recarray
+    block_tokens: int
+
+
 def stem_table(*, parent: Integers, depth: Integers, end: Integers, keys: NDArray[np.float64]) -> np.recarray:
     """Shared prefixes; a parent stands before its children."""
     table = records(STEM, count=len(parent))
     table.parent, table.depth, table.end, table.key = parent, depth, end, keys
     return table
+
+
+def no_prefixes() -> Prefixes:
+    """Of prompts that share nothing."""
+    none = np.zeros(0, np.int64)
+    return Prefixes(stem_table(parent=none, depth=none, end=none, keys=np.zeros(0)), 1)
 
 
 def chained(ids: Integers, *, offsets: Integers) -> Integers:

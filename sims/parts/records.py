@@ -33,7 +33,11 @@ REQUEST = np.dtype(
         ("phase", "i8"),
     ]
 )
-ARRIVAL = np.dtype([("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8")])
+ARRIVAL = np.dtype(
+    [("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8"), ("stem", "i8"), ("blocks", "i8")]
+)
+"""``cached`` tokens are found for certain; or the prompt has ``blocks`` and ``stem``, the last segment that it shares
+(see `sims.parts.paths`), and the unit's own cache tells: then ``cached`` is 0. Without blocks, stem is −1."""
 QUEUE = np.dtype(
     [
         ("head", "i8"),

@@ -76,7 +76,7 @@ def simulate(
     course = Course.of(arrivals, warmup_s=warmup_s)
     plane = ServingPlane(
         config,
-        state=make_state(config, from_s=course.warmup_s, batch_s=course.batch_s),
+        state=make_state(config, from_s=course.warmup_s, batch_s=course.batch_s, prefixes=arrivals.prefixes),
         chunks=arrivals.chunks(seed),
         horizon_s=course.horizon_s,
         most_in_flight=most_in_flight,

@@ -15,6 +15,7 @@ from sims.engine.sketch import BINS
 from sims.engine.streams import CHUNK
 from sims.parts import records as parts
 from sims.parts.meter import BATCHES, PHASES
+from sims.parts.paths import Prefixes
 from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import NO_TABLE, step_tables
@@ -32,6 +33,7 @@ PARAMS = np.dtype(
         ("most_steps", "i8"),
         ("router", "i8"),
         ("aggregated", "i8"),
+        ("prefix_block_tokens", "i8"),
     ]
 )
 
@@ -59,10 +61,14 @@ class State(NamedTuple):
     tpot: NDArray[np.int64]
     itl: NDArray[np.int64]
     e2e: NDArray[np.int64]
+    stems: np.recarray
 
 
-def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
-    """An empty system whose measuring window starts at ``from_s`` with batches of ``batch_s``."""
+def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefixes) -> State:
+    """An empty system whose measuring window starts at ``from_s`` with batches of ``batch_s``.
+
+    ``prefixes`` are those of the requests to come; an arrival names a stem of it.
+    """
     times, tree = clock_arrays(1 + config.prefill_units + config.decode_units)
     totals = records(parts.TOTALS, count=1)
     totals[0].more = 1
@@ -75,7 +81,7 @@ def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
     return State(
         times=times,
         tree=tree,
-        params=_params(config),
+        params=_params(config, prefixes=prefixes),
         tables=step_tables([one.step_table for one in (*config.prefillers, *config.decoders)]),
         totals=totals,
         window=window,
@@ -93,12 +99,17 @@ def make_state(config: Config, *, from_s: float, batch_s: float) -> State:
         tpot=np.zeros((PHASES * BATCHES, BINS), np.int64),
         itl=np.zeros((PHASES * BATCHES, BINS), np.int64),
         e2e=np.zeros((PHASES * BATCHES, BINS), np.int64),
+        stems=prefixes.stems,
     )
 
 
-def _params(config: Config) -> np.recarray:
+def _params(config: Config, *, prefixes: Prefixes) -> np.recarray:
     params = records(PARAMS, count=1)
-    given = {"router": CODES[config.router], "most_tokens": min(one.kv_capacity_tokens for one in config.decoders)}
+    given = {
+        "router": CODES[config.router],
+        "most_tokens": min(one.kv_capacity_tokens for one in config.decoders),
+        "prefix_block_tokens": prefixes.block_tokens,
+    }
     for name in PARAMS.names or ():
         params[0][name] = given[name] if name in given else getattr(config, name)
     return params
