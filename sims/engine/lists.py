@@ -45,24 +45,32 @@ def pop(queue, pool):  # type: ignore[no-untyped-def]
 
 @handler
 def insert_by_ready(queue, pool, slot):  # type: ignore[no-untyped-def]
-    """Insert ``slot`` behind all that are ready no later; nearly always the tail."""
+    """Insert ``slot`` behind all that are ready no later: nearly always the tail, else not far before it.
+
+    Links back through ``before``, which holds for queues that are filled by this function alone.
+    """
     ready_s = pool[slot].ready_s
     if queue.head == END or pool[queue.tail].ready_s <= ready_s:
+        pool[slot].before = queue.tail
         push(queue, pool, slot)
         return
     queue.queued += 1
     if pool[queue.head].ready_s > ready_s:
+        pool[queue.head].before = slot
         pool[slot].next = queue.head
         queue.head = slot
         return
-    before = queue.head
+    after = queue.tail
+    before = pool[after].before
     for _ in range(len(pool)):
-        after = pool[before].next
-        if pool[after].ready_s > ready_s:
+        if pool[before].ready_s <= ready_s:
             break
-        before = after
-    pool[slot].next = pool[before].next
+        after = before
+        before = pool[after].before
+    pool[slot].before = before
+    pool[slot].next = after
     pool[before].next = slot
+    pool[after].before = slot
 
 
 @handler

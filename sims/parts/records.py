@@ -26,6 +26,7 @@ REQUEST = np.dtype(
         ("output", "i8"),
         ("generated", "i8"),
         ("next", "i8"),
+        ("before", "i8"),
         ("unit", "i8"),
         ("rank", "i8"),
         ("stage", "i8"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,3 +42,28 @@ def test_the_free_list_hands_out_each_slot_once() -> None:
     assert lists.has_slot(totals)
     assert lists.take_slot(totals, pool) == 1
     assert totals.in_flight == 3
+
+
+class Counted(list):
+    """A pool that counts how often a slot is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, slot):
+        Counted.looks += 1
+        return super().__getitem__(slot)
+
+
+def test_a_long_queue_is_not_walked_for_one_that_overtakes_few(monkeypatch) -> None:
+    insert, push = (getattr(each, "py_func", each) for each in (lists.insert_by_ready, lists.push))
+    monkeypatch.setattr(lists, "push", push)  # what is called must be Python as well
+    pool = Counted(SimpleNamespace(ready_s=0.0, next=lists.END, before=lists.END) for _ in range(1000))
+    queue = SimpleNamespace(head=lists.END, tail=lists.END, queued=0)
+    for slot in range(1000):
+        pool[slot].ready_s = slot + 2.5 * (slot % 2)
+    Counted.looks = 0
+    for slot in range(1000):
+        insert(queue, pool, slot)
+    assert Counted.looks < 20 * 1000
+    walked = [slot := queue.head] + [slot := pool[slot].next for _ in range(999)]
+    assert walked == sorted(range(1000), key=lambda slot: (slot + 2.5 * (slot % 2), slot))
