@@ -204,3 +204,9 @@ def test_options_of_a_simulation_depend_on_options_there_are(slug: str) -> None:
         if option.only_with:
             other, values = options[option.only_with[0]], option.only_with[1]
             assert set(values) <= set(other.choices)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_simulator_can_be_made_ready_before_the_first_job(slug: str) -> None:
+    simulator = kinds.get(slug).simulator
+    assert simulator is None or simulator.warm is not None

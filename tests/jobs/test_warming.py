@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.signals import worker_init
 
-from planner.jobs import warming
+from planner.jobs import tasks, warming
 
 
 @pytest.fixture
@@ -55,3 +56,12 @@ def test_no_more_run_at_once_than_asked_and_a_failure_stops_nothing(tmp_path: Pa
     assert len(counts) == 4
     assert max(counts) <= 2
     assert time.monotonic() - begun > 0.39
+
+
+def test_a_worker_warms_up_before_its_pool_forks() -> None:
+    assert tasks.warm in [listener() for _, listener in worker_init.receivers]
+    with pytest.MonkeyPatch.context() as patch:
+        told: list[str] = []
+        patch.setattr(warming, "warm_all", lambda: told.append("warm"))
+        tasks.warm()
+    assert told == ["warm"]
