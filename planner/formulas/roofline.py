@@ -305,9 +305,7 @@ def step_time(
     network_s = tokens * a.decode_network_s / c.network_efficiency
     busy_s = joined_s + kv_s + overhead_s
     exposed_s = collectives.overlapped_s(compute_s=busy_s, communication_s=network_s, overlap=c.overlap_decode) - busy_s
-    reduced_s = (
-        c.decode_communication * a.spread * (a.all_reduce_inside_s + a.all_reduce_across_s / c.network_efficiency)
-    )
+    reduced_s = all_reduces_s(a, coefficients=c)
     return Step(
         weights_and_gemm_s=joined_s,
         kv_s=kv_s,
@@ -333,6 +331,22 @@ def experts_read_s(amounts: Amounts, *, coefficients: Coefficients, tokens: floa
     touched = moe.distinct_experts(experts=a.experts, top_k=a.top_k, tokens=tokens, correlation=c.expert_agreement)
     slower: float = c.experts_read * c.four_bit_read**a.four_bit
     return slower * a.expert_read_s * touched
+
+
+def all_reduces_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
+    """Bytes of one token of a decode step in the all-reduces of its rank [s].
+
+    Notes
+    -----
+    Bytes over the rated bandwidth of the link, times a factor; over the NIC at its efficiency.
+
+    References
+    ----------
+    The factor is fitted, see ``calibrations/roofline.toml``.
+    """
+    a, c = amounts, coefficients
+    across_s = a.all_reduce_across_s / c.network_efficiency
+    return c.decode_communication * a.spread * (a.all_reduce_inside_s + across_s)
 
 
 def step_overhead_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
@@ -387,16 +401,7 @@ def prefill_time(amounts: Amounts, *, coefficients: Coefficients, new_tokens: fl
     ``calibrations/roofline.toml``.
     """
     a, c = amounts, coefficients
-    wide = c.prefill_blackwell**a.blackwell
-    dense = wide * c.prefill_fp4**a.dense_fp4 * c.prefill_bf16**a.dense_bf16
-    experts = wide * c.prefill_fp4**a.expert_fp4 * c.prefill_bf16**a.expert_bf16
-    reduced_s = a.all_reduce_inside_s + a.all_reduce_across_s / c.network_efficiency
-    per_token_s = (
-        c.prefill_dense * dense * a.dense_gemm_s
-        + c.prefill_experts * experts * a.expert_gemm_s
-        + c.prefill_activation * a.activation_s
-        + c.prefill_communication * reduced_s / a.data_parallel
-    )
+    per_token_s = sum(prompt_token_parts(a, coefficients=c))
     compute_s = new_tokens * per_token_s + c.prefill_attention * attention_s
     network_s = new_tokens * a.prefill_network_s / c.network_efficiency
     stage_s = collectives.overlapped_s(compute_s=compute_s, communication_s=network_s, overlap=c.overlap_prefill)
@@ -407,6 +412,30 @@ def prefill_time(amounts: Amounts, *, coefficients: Coefficients, new_tokens: fl
         busy_s=stage_s / a.pipeline_parallel,
         floor_s=floor_s,
     )
+
+
+def prompt_token_parts(amounts: Amounts, *, coefficients: Coefficients) -> tuple[float, float]:
+    """What a prompt token takes of the replica without attention and all-to-all: its own part, and its experts [s].
+
+    Notes
+    -----
+    GEMM, element-wise traffic and all-reduce, each with its coefficient; formats and generation have factors.
+
+    References
+    ----------
+    The coefficients are fitted, see ``calibrations/roofline.toml``.
+    """
+    a, c = amounts, coefficients
+    wide = c.prefill_blackwell**a.blackwell
+    dense = wide * c.prefill_fp4**a.dense_fp4 * c.prefill_bf16**a.dense_bf16
+    experts = wide * c.prefill_fp4**a.expert_fp4 * c.prefill_bf16**a.expert_bf16
+    reduced_s = a.all_reduce_inside_s + a.all_reduce_across_s / c.network_efficiency
+    own_s = (
+        c.prefill_dense * dense * a.dense_gemm_s
+        + c.prefill_activation * a.activation_s
+        + c.prefill_communication * reduced_s / a.data_parallel
+    )
+    return own_s, c.prefill_experts * experts * a.expert_gemm_s
 
 
 def with_overlap(coefficients: Coefficients, *, decode: float, prefill: float) -> Coefficients:
