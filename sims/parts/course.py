@@ -65,18 +65,38 @@ def evenly(env: simpy.Environment, *, course: Course, count: int, look: Callable
         look(env.now)
 
 
+def until_done(
+    env: simpy.Environment, *, course: Course, count: int, look: Callable[[float], object], done: Callable[[], bool]
+) -> Process:
+    """Go on looking after the horizon until the last request is finished, the more seldom the longer that takes."""
+    yield env.timeout(course.horizon_s)
+    every_s = course.horizon_s / count
+    while not done():
+        for _ in range(count):
+            yield env.timeout(every_s)
+            look(env.now)
+            if done():
+                return
+        every_s *= 2
+
+
 @dataclass(slots=True)
 class Recorder(Generic[SampleT]):
-    """Keeps samples of the system, and those at the ends of the measuring window."""
+    """Keeps samples of the system: to the horizon, after it, and those at the ends of the measuring window."""
 
     read: Callable[[float], SampleT]
     samples: list[SampleT] = field(default_factory=list)
+    drained: list[SampleT] = field(default_factory=list)
     opened: SampleT | None = None
     closed: SampleT | None = None
 
     def sample(self, at_s: float) -> None:
         """One more for the time line."""
         self.samples.append(self.read(at_s))
+
+    def drain(self, at_s: float) -> None:
+        """One more of the time after the last arrival."""
+        self.drained.append(self.read(at_s))
 
     def window(self, env: simpy.Environment, *, course: Course) -> Process:
         """Mark the window's start and end."""

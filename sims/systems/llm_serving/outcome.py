@@ -46,6 +46,8 @@ class Outcome:
     phases: dict[str, Histogram]
     batches: np.recarray
     samples: tuple[Sample, ...]
+    drained: tuple[Sample, ...]
+    """Samples after the last arrival, of a finite workload."""
     rates: dict[str, float]
     """Of the window: arrived, finished and output_tokens a second, mean running, and busy shares of the roles."""
     replications: int = 1
@@ -81,6 +83,7 @@ class Outcome:
             phases={name: rows.sum(axis=1) for name, rows in by_phase.items()},
             batches=state.batches,
             samples=tuple(recorder.samples),
+            drained=tuple(recorder.drained),
             rates=_rates(recorder, config=config),
         )
 
@@ -97,6 +100,22 @@ class Outcome:
     ) -> Interval | None:
         """A ratio of two tallies with its interval."""
         return batches.ratio(pick(self.batches), below=of(self.batches), runs=self.replications)
+
+    @property
+    def measured_s(self) -> float:
+        """The time of what was measured: from the warm-up to the last event."""
+        return max(self.simulated_s - self.warmup_s, 0.0)
+
+    @property
+    def whole_line(self) -> tuple[Sample, ...]:
+        """The time line to the end of the run."""
+        return self.samples + self.drained
+
+    def mean(self, name: str) -> float:
+        """Mean over the measured time of what a sample counts, each sample standing for the time before it."""
+        line = [one for one in self.whole_line if one.at_s > self.warmup_s]
+        spans = np.diff([self.warmup_s, *(one.at_s for one in line)])
+        return float(spans @ [getattr(one, name) for one in line] / spans.sum()) if line else 0.0
 
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.array([one.in_flight for one in self.samples], float), np.array([one.arrived for one in self.samples])

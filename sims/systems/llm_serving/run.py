@@ -12,7 +12,7 @@ from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
 from sims.engine.run import COMPLETE
 from sims.parts.arrivals import Arrivals, Lengths, Poisson
-from sims.parts.course import SAMPLES, Course, Process, Recorder, follow
+from sims.parts.course import SAMPLES, Course, Process, Recorder, follow, until_done
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.outcome import Outcome
 from sims.systems.llm_serving.plane import ServingPlane
@@ -86,6 +86,8 @@ def simulate(
     env.process(recorder.window(env, course=course))
     for failure in failures:
         env.process(_fail(env, plane=plane, failure=failure))
+    if course.finite:
+        env.process(until_done(env, course=course, count=samples, look=recorder.drain, done=plane.is_done))
     ending = follow(
         plane,
         env=env,

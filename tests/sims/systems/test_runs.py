@@ -202,3 +202,21 @@ def test_memory_follows_the_requests_in_flight_not_those_served() -> None:
 def test_a_failure_of_a_unit_that_is_not_there_is_refused(unit: int) -> None:
     with pytest.raises(ValueError, match=f"unit {unit} of 2"):
         simulate(config(), arrivals=poisson(duration_s=5.0), failures=[Failure(unit, at_s=1.0, rejoin_s=1.0)])
+
+
+@BOTH
+def test_a_finite_run_is_looked_at_until_its_last_answer(aggregated: bool) -> None:
+    table = Table(at_s=np.linspace(0.0, 1.0, 80), input=np.full(80, 300), output=np.full(80, 100))
+    found = audited(config(aggregated=aggregated), arrivals=Trace(table), samples=10)
+    assert [each.at_s for each in found.samples] == pytest.approx([0.1 * each for each in range(1, 11)])
+    assert found.drained[-1].in_flight == 0
+    assert found.drained[-2].in_flight > 0
+    # Doubling the distance bounds their number: a run of 2^k horizons has at most 10 (k + 1).
+    assert len(found.drained) <= 10 * (1 + np.log2(found.simulated_s / found.horizon_s))
+    # Little's law over the run that begins and ends empty.
+    stay_s = found.batches.e2e_sum_s.sum() / found.finished
+    assert found.mean("in_flight") * found.measured_s == pytest.approx(found.finished * stay_s, rel=0.1)
+
+
+def test_a_run_for_a_time_is_not_looked_at_after_it() -> None:
+    assert simulate(config(), arrivals=poisson(duration_s=5.0)).drained == ()
