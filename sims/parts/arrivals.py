@@ -1,4 +1,4 @@
-"""Where requests come from: a Poisson process with drawn or sampled lengths, or a trace replayed."""
+"""Where requests come from: drawn moments with drawn or sampled lengths. Traces are replayed by `sims.parts.traces`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
 from sims.parts.lengths import cached_share, lognormal_tokens
+from sims.parts.moments import moments, poisson_moments
 from sims.parts.paths import Prefixes, no_prefixes
+from sims.parts.rates import Rate, expected_moment_s
 from sims.parts.records import ARRIVAL
 
 Chunk = NDArray[np.void]
@@ -62,7 +64,7 @@ class Arrivals(Protocol):
         """Arrival records, at most `CHUNK` at a time."""
 
 
-def _packed(
+def packed(
     at_s: NDArray[np.float64], prompt: NDArray[np.int64], cached: NDArray[np.int64], answer: NDArray[np.int64]
 ) -> Chunk:
     chunk = np.empty(len(at_s), ARRIVAL)
@@ -71,22 +73,40 @@ def _packed(
     return chunk
 
 
-def poisson_moments(
-    seed: int, *, rate_per_s: float, duration_s: float | None, requests: int | None
-) -> Iterator[NDArray[np.float64]]:
-    """Moments of arrivals [s] until ``duration_s`` or ``requests`` of them, at most `CHUNK` at a time."""
-    gaps = stream(seed, name="arrivals")
-    now_s, left = 0.0, requests
-    while rate_per_s > 0 and (left is None or left > 0):
-        at_s = now_s + np.cumsum(gaps.exponential(1.0 / rate_per_s, CHUNK))
-        now_s = float(at_s[-1])
-        keep = CHUNK if left is None else min(CHUNK, left)
-        if duration_s is not None:
-            keep = min(keep, int(np.searchsorted(at_s, duration_s, side="right")))
-        yield at_s[:keep]
-        if keep < CHUNK:
-            return
-        left = None if left is None else left - keep
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Arrivals at a ``rate`` over time until ``duration_s`` or ``requests``; lengths drawn, or from a ``sample``.
+
+    ``gap_cv`` is the coefficient of variation of the gaps at a steady rate: 1 is Poisson, 0 even, above 1 clumped.
+    """
+
+    rate: Rate
+    lengths: Lengths
+    duration_s: float | None = None
+    requests: int | None = None
+    sample: Table | None = None
+    gap_cv: float = 1.0
+
+    @property
+    def finite(self) -> bool:
+        return self.requests is not None and self._by_count_s() < (self.duration_s or np.inf)
+
+    @property
+    def horizon_s(self) -> float:
+        return float(min(self._by_count_s(), np.inf if self.duration_s is None else self.duration_s))
+
+    @property
+    def prefixes(self) -> Prefixes:
+        return no_prefixes()
+
+    def _by_count_s(self) -> float:
+        return np.inf if self.requests is None else expected_moment_s(self.rate, count=self.requests)
+
+    def chunks(self, seed: int) -> Iterator[Chunk]:
+        moments_s = moments(
+            seed, rate=self.rate, gap_cv=self.gap_cv, duration_s=self.duration_s, requests=self.requests
+        )
+        return _filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +124,32 @@ class Poisson:
         return self.requests is not None and self.requests / self.rate_per_s < (self.duration_s or np.inf)
 
     @property
-    def prefixes(self) -> Prefixes:
-        return no_prefixes()
-
-    @property
     def horizon_s(self) -> float:
         by_count = np.inf if self.requests is None else self.requests / self.rate_per_s
         return float(min(by_count, np.inf if self.duration_s is None else self.duration_s))
 
+    @property
+    def prefixes(self) -> Prefixes:
+        return no_prefixes()
+
     def chunks(self, seed: int) -> Iterator[Chunk]:
-        picks = stream(seed, name="sampled requests")
-        draws = (
-            stream(seed, name="input tokens"),
-            stream(seed, name="output tokens"),
-            stream(seed, name="prefix hits"),
-        )
-        for at_s in poisson_moments(
+        moments_s = poisson_moments(
             seed, rate_per_s=self.rate_per_s, duration_s=self.duration_s, requests=self.requests
-        ):
-            if self.sample is None:
-                columns = _drawn(self.lengths, draws)
-            else:
-                columns = _sampled(self.sample, picks.integers(0, len(self.sample.at_s), CHUNK), self.lengths, draws[2])
-            yield _packed(at_s, *(column[: len(at_s)] for column in columns))
+        )
+        return _filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
+
+
+def _filled(
+    moments_s: Iterator[NDArray[np.float64]], *, seed: int, lengths: Lengths, sample: Table | None
+) -> Iterator[Chunk]:
+    picks = stream(seed, name="sampled requests")
+    draws = (stream(seed, name="input tokens"), stream(seed, name="output tokens"), stream(seed, name="prefix hits"))
+    for at_s in moments_s:
+        if sample is None:
+            columns = _drawn(lengths, draws)
+        else:
+            columns = sampled(sample, picks.integers(0, len(sample.at_s), CHUNK), lengths, draws[2])
+        yield packed(at_s, *(column[: len(at_s)] for column in columns))
 
 
 def _drawn(
@@ -143,53 +166,10 @@ def _drawn(
     return prompt, (prompt * share).astype(np.int64), answer
 
 
-def _sampled(
+def sampled(
     table: Table, rows: NDArray[np.int64], lengths: Lengths, hits: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     share = cached_share(hits, count=len(rows), mean=lengths.prefix_hit_rate, spread=lengths.spread_hits)
     prompt = table.input[rows]
     cached = (prompt * share).astype(np.int64) if table.cached is None else table.cached[rows]
     return prompt, cached, table.output[rows]
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A trace replayed from its first request, ``rate_scale`` times as fast, cut at ``duration_s`` or ``requests``."""
-
-    table: Table
-    rate_scale: float = 1.0
-    duration_s: float | None = None
-    requests: int | None = None
-    prefix_hit_rate: float = 0.0
-    spread_hits: bool = False
-
-    @property
-    def finite(self) -> bool:
-        return True
-
-    @property
-    def prefixes(self) -> Prefixes:
-        return no_prefixes()
-
-    def _count(self) -> int:
-        count = len(self.table.at_s) if self.requests is None else min(self.requests, len(self.table.at_s))
-        if self.duration_s is not None and count:
-            end_s = self.table.at_s[0] + self.duration_s * self.rate_scale
-            count = min(count, int(np.searchsorted(self.table.at_s, end_s, side="right")))
-        return count
-
-    @property
-    def horizon_s(self) -> float:
-        count = self._count()
-        if count == 0:
-            return 0.0
-        span_s = float(self.table.at_s[count - 1] - self.table.at_s[0]) / self.rate_scale
-        return span_s if span_s > 0 else INSTANT_S
-
-    def chunks(self, seed: int) -> Iterator[Chunk]:
-        count, hits = self._count(), stream(seed, name="prefix hits")
-        for begin in range(0, count, CHUNK):
-            rows = np.arange(begin, min(begin + CHUNK, count))
-            lengths = Lengths(1, 1, prefix_hit_rate=self.prefix_hit_rate, spread_hits=self.spread_hits)
-            columns = _sampled(self.table, rows, lengths, hits)
-            yield _packed((self.table.at_s[rows] - self.table.at_s[0]) / self.rate_scale, *columns)

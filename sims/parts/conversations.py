@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import loop
 from sims.engine.streams import CHUNK, stream
-from sims.parts.arrivals import poisson_moments
+from sims.parts.moments import poisson_moments
 from sims.parts.calls import CALL_ARRIVAL
 from sims.parts.lengths import lognormal_tokens, zipf_shares
 from sims.parts.paths import stem_table

@@ -44,6 +44,14 @@ def no_prefixes() -> Prefixes:
     return Prefixes(stem_table(parent=none, depth=none, end=none, keys=np.zeros(0)), 1)
 
 
+def repeated(stems: np.recarray, *, times: int) -> np.recarray:
+    """The shared prefixes of so many rounds, each round's for itself."""
+    tiled = np.tile(stems, times).view(np.recarray)
+    shift = np.repeat(np.arange(times) * len(stems), len(stems))
+    tiled.parent = np.where(tiled.parent >= 0, tiled.parent + shift, -1)
+    return tiled
+
+
 def chained(ids: Integers, *, offsets: Integers) -> Integers:
     """Numbers for the blocks such that equal means the same block after the same blocks.
 

@@ -75,7 +75,8 @@ def config_for(
 
 def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int) -> Arrivals:
     """The source of requests that was asked for; raises ValueError when it is impossible or far too long."""
-    from sims.parts.arrivals import Poisson, Trace
+    from sims.parts.arrivals import Poisson
+    from sims.parts.traces import Trace
 
     table = None if request.workload is None else _table(request.workload)
     check(spec, request=request, chosen=chosen)

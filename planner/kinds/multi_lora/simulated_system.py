@@ -244,7 +244,8 @@ def _bursts(made: Plan, *, rate: float, lengths: Lengths, chosen: Options) -> tu
 
 def _replayed(workload: Workload, *, made: Plan, request: SimulationRequest, chosen: Options) -> AdapterRequests:
     """A trace as it came; its adapters if it names some, else drawn by the popularity of the design."""
-    from sims.parts.arrivals import Table, Trace
+    from sims.parts.arrivals import Table
+    from sims.parts.traces import Trace
     from sims.systems.multi_lora import AdapterRequests, Popularity
 
     table = Table(

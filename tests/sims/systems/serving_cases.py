@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from sims.parts.arrivals import Table, Trace
+from sims.parts.arrivals import Table
+from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config
 
 UNITS = st.integers(1, 4)

@@ -8,7 +8,8 @@ import pytest
 
 from sims.engine.hooks import Cancelled, NoHooks
 from sims.engine.run import BUDGET, COMPLETE, FULL
-from sims.parts.arrivals import Lengths, Poisson, Table, Trace
+from sims.parts.arrivals import Lengths, Poisson, Table
+from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config, Failure, simulate, warm_up_s
 from sims.systems.llm_serving.state import FIRST_SLOTS
 from tests.sims.systems.scene import audited, config, poisson

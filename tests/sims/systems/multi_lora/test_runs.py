@@ -10,7 +10,8 @@ import pytest
 
 from sims.engine.hooks import Cancelled, NoHooks
 from sims.engine.run import BUDGET, COMPLETE, FULL
-from sims.parts.arrivals import Lengths, Poisson, Table, Trace
+from sims.parts.arrivals import Lengths, Poisson, Table
+from sims.parts.traces import Trace
 from sims.systems.multi_lora import AdapterRequests, Popularity, Tenants, simulate
 from sims.systems.multi_lora.state import FIRST_SLOTS
 from tests.sims.systems.multi_lora.scene import COUNT, asked, audited, config
