@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import loop
 from sims.engine.streams import CHUNK, stream
-from sims.parts.moments import poisson_moments
 from sims.parts.calls import CALL_ARRIVAL
 from sims.parts.lengths import lognormal_tokens, zipf_shares
+from sims.parts.moments import poisson_moments
 from sims.parts.paths import stem_table
 from sims.parts.records import records
 
