@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from sims.engine.interval import Interval
-from sims.parts.arrivals import Lengths, Poisson, Table, Trace
+from sims.parts.arrivals import Lengths, Poisson, Table
+from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config, Outcome, simulate
 from tests.sims.systems.scene import sample_of
 
