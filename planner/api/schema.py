@@ -18,6 +18,7 @@ from pydantic.json_schema import models_json_schema
 from planner import kinds
 from planner.api import shapes
 from planner.core.kind import DesignKind
+from planner.core.replications import MOST_REPLICATIONS
 
 HERE = "#/components/schemas/"
 TEXT: dict[str, Any] = {"type": "string"}
@@ -127,6 +128,13 @@ def _simulation_fields() -> dict[str, Any]:
         "duration_s": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "requests": {"type": ["integer", "null"], "minimum": 1},
         "seed": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1, "default": 1},
+        "replications": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_REPLICATIONS,
+            "default": 1,
+            "description": "Runs with seeds of their own, put together into one result.",
+        },
         "options": {"type": "object", "description": "The kind's simulation options, see /kinds/{kind}/."},
     }
 

@@ -24,7 +24,7 @@ from planner.jobs.models import Job, Purpose, State
 from planner.jobs.requests import key_of
 from planner.jobs.selectors import simulated_metrics
 
-ALIKE = ("seed", "duration_s", "requests", "workload")
+ALIKE = ("seed", "duration_s", "requests", "workload", "replications")
 """What has to be equal for two runs to have met the same requests."""
 
 MOST_RUNS = 100
@@ -45,8 +45,8 @@ def simulations_start(*, comparison: Comparison, user: User | None, **how: Any) 
 def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | None:
     """The newest simulations that all designs of a comparison's picture have alike; None if there are none.
 
-    ``{seed, duration_s, requests, workload, jobs: [id], metrics: [{name: group, rows: [MR]}], charts}`` with MR as in
-    `designs.compare`.
+    ``{seed, duration_s, requests, workload, replications, jobs: [id], metrics: [{name: group, rows: [MR]}], charts}``
+    with MR as in `designs.compare`.
     """
     by_item = [_runs(item, team=team) for item in view["items"]]
     alike = set.intersection(*(set(runs) for runs in by_item))

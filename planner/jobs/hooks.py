@@ -8,16 +8,20 @@ from contextlib import contextmanager
 from datetime import datetime
 from time import monotonic
 from typing import Any
+from uuid import UUID
 
 from django.db import connections
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from planner.designs.serial import plain
-from planner.jobs.models import Job, State
+from planner.jobs import parts
+from planner.jobs.models import Job, JobPart, State
 
 WRITE_EVERY_S = 0.5
 LOOK_EVERY_S = 0.2
 BEAT_EVERY_S = 10.0
+ALIVE = (State.RUNNING, State.CANCELLING)
 
 
 class Superseded(Exception):
@@ -47,29 +51,63 @@ class JobHooks:
         }
         if partial is not None:
             values["partial"] = plain(partial)
-        if not self._mine().update(**values):
+        if not self._write(values):
             raise Superseded
 
     def cancelled(self) -> bool:
         """Whether the user asked to stop; the row is read at most five times a second."""
         if not self._is_cancelled and monotonic() - self._looked >= LOOK_EVERY_S:
             self._looked = monotonic()
-            state = self._mine().values_list("state", flat=True).first()
+            state = self._state()
             if state is None:
                 raise Superseded
             self._is_cancelled = state == State.CANCELLING
         return self._is_cancelled
 
-    def _mine(self) -> Any:
-        states = (State.RUNNING, State.CANCELLING)
-        return Job.objects.filter(id=self._id, attempts=self._attempt, state__in=states)
+    def _write(self, values: dict[str, Any]) -> bool:
+        return bool(_of_job(self._id, attempt=self._attempt).update(**values))
+
+    def _state(self) -> str | None:
+        found: str | None = _of_job(self._id, attempt=self._attempt).values_list("state", flat=True).first()
+        return found
+
+
+class PartHooks(JobHooks):
+    """The hooks of one run of one replication: its job shows how far all of them are."""
+
+    def __init__(self, part: JobPart, *, clock: Callable[[], datetime]) -> None:
+        super().__init__(part.job, clock=clock)
+        self._part = part
+
+    def _write(self, values: dict[str, Any]) -> bool:
+        so_far = values.pop("partial", None)
+        if not _of_part(self._part).update(**values):
+            return False
+        parts.share(self._id, now=values["heartbeat_at"])
+        if so_far is not None and self._part.place == 0:
+            # The first replication speaks for all until one of them is finished.
+            alone = Job.objects.filter(id=self._id).exclude(parts__state=State.SUCCEEDED)
+            alone.update(partial=so_far)
+        return True
+
+    def _state(self) -> str | None:
+        found: str | None = _of_part(self._part).values_list("job__state", flat=True).first()
+        return found if found in ALIVE else None
+
+
+def _of_job(job_id: UUID, *, attempt: int) -> QuerySet[Job]:
+    return Job.objects.filter(id=job_id, attempts=attempt, state__in=ALIVE)
+
+
+def _of_part(part: JobPart) -> QuerySet[JobPart]:
+    return JobPart.objects.filter(id=part.id, attempts=part.attempts, state=State.RUNNING)
 
 
 @contextmanager
-def beating(job: Job) -> Iterator[None]:
+def beating(row: Job | JobPart) -> Iterator[None]:
     """Keep the heartbeat while a run is too busy to call its hooks (compiling a kernel, drawing a report)."""
     stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(job, stop), name=f"heartbeat-{job.id}", daemon=True)
+    thread = threading.Thread(target=_beat, args=(row, stop), name=f"heartbeat-{row.id}", daemon=True)
     thread.start()
     try:
         yield
@@ -78,10 +116,12 @@ def beating(job: Job) -> Iterator[None]:
         thread.join()
 
 
-def _beat(job: Job, stop: threading.Event) -> None:
+def _beat(row: Job | JobPart, stop: threading.Event) -> None:
     try:
         while not stop.wait(BEAT_EVERY_S):
-            mine = Job.objects.filter(id=job.id, attempts=job.attempts, state__in=(State.RUNNING, State.CANCELLING))
-            mine.update(heartbeat_at=timezone.now())
+            if isinstance(row, JobPart):
+                _of_part(row).update(heartbeat_at=timezone.now())
+            else:
+                _of_job(row.id, attempt=row.attempts).update(heartbeat_at=timezone.now())
     finally:
         connections.close_all()

@@ -65,6 +65,30 @@ class Job(models.Model):
         )
 
 
+class JobPart(models.Model):
+    """One replication of a job: what it has ``observed`` is kept, packed, until the job has ended.
+
+    ``heartbeat_at`` of a queued part is when it was last offered to the workers; None before the first time.
+    """
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="parts")
+    place = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
+    fraction = models.FloatField(default=0.0)
+    simulated_s = models.FloatField(default=0.0)
+    events = models.BigIntegerField(default=0)
+    observed = models.BinaryField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    worker = models.CharField(max_length=120, blank=True, default="")
+    started_at = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("job", "place"), name="one_part_a_place"),)
+        indexes = (models.Index(fields=("state", "heartbeat_at"), name="part_state_heartbeat"),)
+
+
 class JobLogLine(models.Model):
     """One line of a job's log, for people."""
 

@@ -15,8 +15,9 @@ from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.core.kind import DesignKind
 from planner.core.refusal import sentence
+from planner.core.replications import MOST_REPLICATIONS
 from planner.core.result import Result
-from planner.core.simulation import OptionDef, SimulationRequest, Simulator
+from planner.core.simulation import OptionDef, SimulationRequest, Simulator, Trial
 from planner.designs import estimation
 from planner.designs.estimation import Estimate
 from planner.designs.serial import metric_json, plain
@@ -38,6 +39,7 @@ def simulation_request(
     duration_s: float | None,
     requests: int | None,
     seed: int,
+    replications: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The complete request of a simulation; raises `InvalidField` naming what cannot be run."""
@@ -51,6 +53,7 @@ def simulation_request(
         if requests is None
         else _whole(requests, field="requests", lowest=1, highest=simulator.max_requests),
         "workload": workload_request(workload),
+        "replications": _replications(replications, simulator=simulator),
         "options": checked_options(simulator.options, given=options),
     }
     beside = expected(estimate, request=run_request(asked, workload=workload))
@@ -87,7 +90,7 @@ def expected(estimate: Estimate, *, request: SimulationRequest) -> Result:
 
 
 def simulation_key(request: Mapping[str, Any]) -> str:
-    """Equal keys, equal results: spec, catalog, code, seed, horizon, workload and options."""
+    """Equal keys, equal results: spec, catalog, code, seed, replications, horizon, workload and options."""
     return key_of(
         purpose="simulation", **{name: value for name, value in request.items() if name not in ("estimate", "language")}
     )
@@ -98,6 +101,18 @@ def simulator_of(kind: DesignKind) -> Simulator:
     if kind.simulator is None:
         raise InvalidField(field="kind", message=_("Designs of this kind cannot be simulated yet."))
     return kind.simulator
+
+
+def trial_of(simulator: Simulator) -> Trial:
+    """How a simulator runs in replications; raises `InvalidField` where it does not."""
+    if simulator.trial is None:
+        raise InvalidField(field="replications", message=_("Designs of this kind are simulated once only."))
+    return simulator.trial
+
+
+def replications(request: Mapping[str, Any]) -> int:
+    """How often a job is run; those asked for before there were replications run once."""
+    return int(request.get("replications") or 1)
 
 
 def find_workload(wanted: Workload | str | None, *, team: Team) -> Workload | None:
@@ -188,6 +203,13 @@ def _whole(value: Any, *, field: str, lowest: int, highest: int) -> int:
         span = {"lowest": f"{lowest:,}", "highest": f"{highest:,}"}
         raise InvalidField(field=field, message=_("Give a whole number from %(lowest)s to %(highest)s.") % span)
     return int(value)
+
+
+def _replications(value: Any, *, simulator: Simulator) -> int:
+    count = _whole(value, field="replications", lowest=1, highest=MOST_REPLICATIONS)
+    if count > 1:
+        trial_of(simulator)
+    return count
 
 
 def _duration(value: Any) -> float | None:

@@ -20,10 +20,11 @@ from pydantic import ValidationError
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.simulation import Cancelled
 from planner.designs.texts import InvalidField
-from planner.jobs import states, work
+from planner.jobs import parts, states, work
 from planner.jobs.hooks import JobHooks, Superseded, beating
-from planner.jobs.models import Job, State
-from planner.jobs.services import MOST_ATTEMPTS, log
+from planner.jobs.journal import log
+from planner.jobs.models import Job, JobPart, State
+from planner.jobs.parts import MOST_ATTEMPTS
 from planner.kinds import UnknownKind
 
 logger = structlog.get_logger(__name__)
@@ -43,17 +44,19 @@ def run(
 
 
 def claim(job_id: UUID, *, now: datetime, worker: str = "") -> Job | None:
-    """Take a queued job, or one whose worker went silent in its first run; None if it is not to be had."""
+    """Take a queued job, or one whose worker went silent in its first run; None if it is not to be had.
+
+    A job whose parts are not all there is not.
+    """
     silent = now - timedelta(seconds=settings.JOB_SILENT_AFTER_S)
     free = Q(state=State.QUEUED) | Q(state=State.RUNNING, heartbeat_at__lt=silent, attempts__lt=MOST_ATTEMPTS)
-    taken = Job.objects.filter(free, id=job_id).update(
-        state=State.RUNNING,
-        attempts=F("attempts") + 1,
-        started_at=now,
-        heartbeat_at=now,
-        worker=worker[:120],
-        fraction=0.0,
-        partial=None,
+    # A job in parts has begun with the first of them.
+    is_in_parts = JobPart.objects.filter(job_id=job_id).exists()
+    anew = {} if is_in_parts else {"started_at": now, "fraction": 0.0, "partial": None}
+    taken = (
+        Job.objects.filter(free, id=job_id)
+        .exclude(parts__state__in=parts.UNFINISHED)
+        .update(state=State.RUNNING, attempts=F("attempts") + 1, heartbeat_at=now, worker=worker[:120], **anew)
     )
     return Job.objects.select_related("team", "design").get(id=job_id) if taken else None
 
@@ -64,10 +67,10 @@ def _attempt(job: Job, *, clock: Clock, time_limits: tuple[type[Exception], ...]
     except Superseded:
         logger.warning("job_superseded", job=str(job.id), attempt=job.attempts)
     except Cancelled as error:
-        if not _cancelled(job, now=clock()):
-            _failed(job, error=_explained(job, error=error, time_limits=time_limits), now=clock())
+        if not cancel(job, now=clock()):
+            fail(job, error=error, time_limits=time_limits, now=clock())
     except Exception as error:
-        _failed(job, error=_explained(job, error=error, time_limits=time_limits), now=clock())
+        fail(job, error=error, time_limits=time_limits, now=clock())
     else:
         _succeeded(job, values=values, now=clock())
 
@@ -77,10 +80,10 @@ def _succeeded(job: Job, *, values: dict[str, Any], now: datetime) -> None:
     if states.move(job.id, source=State.RUNNING, target=State.SUCCEEDED, attempt=job.attempts, **done):
         log(job.id, event="done", text=_("in %(seconds).1f s") % {"seconds": _seconds(job, now=now)})
     else:
-        _cancelled(job, now=now)
+        cancel(job, now=now)
 
 
-def _cancelled(job: Job, *, now: datetime) -> bool:
+def cancel(job: Job, *, now: datetime) -> bool:
     """Stop if asked to. What was computed so far stays to be looked at as ``partial``."""
     moved = states.move(job.id, source=State.CANCELLING, target=State.CANCELLED, attempt=job.attempts, finished_at=now)
     if moved:
@@ -88,13 +91,15 @@ def _cancelled(job: Job, *, now: datetime) -> bool:
     return moved
 
 
-def _failed(job: Job, *, error: dict[str, str], now: datetime) -> None:
+def fail(job: Job, *, error: Exception, time_limits: tuple[type[Exception], ...], now: datetime) -> None:
+    """End a run in failure, with the reason in the user's words."""
+    reason = _explained(job, error=error, time_limits=time_limits)
     for source in (State.RUNNING, State.CANCELLING):
         moved = states.move(
-            job.id, source=source, target=State.FAILED, attempt=job.attempts, error=error, finished_at=now
+            job.id, source=source, target=State.FAILED, attempt=job.attempts, error=reason, finished_at=now
         )
         if moved:
-            log(job.id, event="failed", text=error["message"])
+            log(job.id, event="failed", text=reason["message"])
 
 
 def _explained(job: Job, *, error: Exception, time_limits: tuple[type[Exception], ...]) -> dict[str, str]:

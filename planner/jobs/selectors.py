@@ -101,6 +101,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         + log      [{at, event, text}]
         + partial  what the simulator last told, or null
         + document {filename, media_type, bytes} or null
+        + replications {asked, done} or null where there is one
 
     ROW as in `designs.snapshot`.
     """
@@ -121,7 +122,17 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         "document": {name: result[name] for name in ("filename", "media_type", "bytes")}
         if "filename" in result
         else None,
+        "replications": replications(job),
     }
+
+
+def replications(job: Job) -> dict[str, int] | None:
+    """How many replications were asked for and how many are done; None for a job that runs once."""
+    asked = int(job.request.get("replications") or 1)
+    if asked == 1:
+        return None
+    is_done = job.state == State.SUCCEEDED
+    return {"asked": asked, "done": asked if is_done else job.parts.filter(state=State.SUCCEEDED).count()}
 
 
 def elapsed(job: Job, *, now: datetime) -> float | None:

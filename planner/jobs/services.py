@@ -24,16 +24,15 @@ from planner.designs import selectors as design_selectors
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
+from planner.jobs import parts, states
 from planner.jobs import requests as asked
-from planner.jobs import states
-from planner.jobs.models import Job, JobLogLine, Purpose, State
+from planner.jobs.journal import log
+from planner.jobs.models import Job, Purpose, State
+from planner.jobs.parts import MOST_ATTEMPTS, QUEUE, UNTAKEN_AFTER
 
 logger = structlog.get_logger(__name__)
 
-MOST_ATTEMPTS = 2
-UNTAKEN_AFTER = timedelta(seconds=30)
 PAPERS = ("a4", "letter")
-QUEUE = "jobs"
 
 
 class NotRetryable(ValueError):
@@ -51,6 +50,7 @@ def simulation_start(
     duration_s: float | None = None,
     requests: int | None = None,
     seed: int = 1,
+    replications: int = 1,
     options: Mapping[str, Any] | None = None,
 ) -> Job:
     """Ask for a simulation and return its job.
@@ -66,6 +66,7 @@ def simulation_start(
         duration_s=duration_s,
         requests=requests,
         seed=seed,
+        replications=replications,
         options=options or {},
     )
     return _start(
@@ -124,6 +125,8 @@ def job_cancel(*, job: Job, user: User | None) -> Job:
         log(job.id, event="cancelled", text=_("before it started"))
     elif states.move(job.id, source=State.RUNNING, target=State.CANCELLING, cancel_requested_at=now):
         log(job.id, event="cancelling", text=_("asked to stop"))
+        if parts.are_missing(job.id) and parts.none_runs(job.id):
+            parts.end_cancelled(job.id, now=now)
     else:
         return Job.objects.get(id=job.id)
     audit(team=job.team, user=user, action="cancelled", subject="job", subject_id=str(job.id), summary=job.title)
@@ -150,6 +153,7 @@ def job_retry(*, job: Job, user: User | None) -> Job:
         spec=request["spec"],
         design=job.design,
         workload=(request["workload"] or {}).get("id"),
+        replications=asked.replications(request),
         **{name: request[name] for name in ("duration_s", "requests", "seed", "options")},
     )
 
@@ -158,20 +162,25 @@ def requeue_silent(*, now: datetime) -> int:
     """See to jobs nobody works on; returns how many were touched.
 
     A running job without a heartbeat is queued again once, then failed; a cancelling one is cancelled; a queued one
-    nobody took is put on the queue again (the broker may have lost it), at growing intervals.
+    nobody took is put on the queue again (the broker may have lost it), at growing intervals. A job that waits for its
+    parts has no worker of its own: its parts are seen to.
     """
+    touched = parts.see_to(now=now)
     silent = Job.objects.filter(heartbeat_at__lt=now - timedelta(seconds=settings.JOB_SILENT_AFTER_S))
-    touched = sum(_revive(job, now=now) for job in silent.filter(state=State.RUNNING).defer("result", "document"))
+    alone = silent.filter(state=State.RUNNING).exclude(parts__state__in=parts.UNFINISHED)
+    touched += sum(_revive(job, now=now) for job in alone.defer("result", "document"))
     for job in silent.filter(state=State.CANCELLING).defer("result", "document"):
         touched += _give_up_cancelling(job, now=now)
-    untaken = Job.objects.filter(state=State.QUEUED, created_at__lt=now - UNTAKEN_AFTER).defer("result", "document")
-    return touched + sum(_offer_again(job, now=now) for job in untaken)
+    untaken = Job.objects.filter(state=State.QUEUED, created_at__lt=now - UNTAKEN_AFTER)
+    alone = untaken.exclude(parts__state__in=parts.UNFINISHED).defer("result", "document")
+    return touched + sum(_offer_again(job, now=now) for job in alone)
 
 
 def requeue_orphans(*, worker: str, now: datetime) -> int:
     """Take back what a worker of this name was running before it restarted, without waiting for its silence."""
     left = Job.objects.filter(worker=worker).defer("result", "document")
-    touched = sum(_revive(job, now=now) for job in left.filter(state=State.RUNNING))
+    touched = parts.take_back(worker=worker, now=now)
+    touched += sum(_revive(job, now=now) for job in left.filter(state=State.RUNNING))
     return touched + sum(_give_up_cancelling(job, now=now) for job in left.filter(state=State.CANCELLING))
 
 
@@ -183,11 +192,6 @@ def enqueue(job_id: UUID) -> None:
         run_job.apply_async(kwargs={"job_id": str(job_id)}, queue=QUEUE, retry=False)
     except OperationalError as error:
         logger.warning("job_not_enqueued", job=str(job_id), error=str(error))
-
-
-def log(job_id: UUID, *, event: str, text: str) -> None:
-    """Add a line to the job's log."""
-    JobLogLine.objects.create(job_id=job_id, event=event, text=text[:400])
 
 
 @transaction.atomic
@@ -202,7 +206,12 @@ def _start(*, team: Team, user: User | None, key: str, revision: int | None, **c
         return _finished(job, stored=stored)
     job.save()
     log(job.id, event="queued", text=f"key {key[:8]}")
-    transaction.on_commit(lambda: enqueue(job.id))
+    count = asked.replications(job.request) if job.purpose == Purpose.SIMULATION else 1
+    if count > 1:
+        parts.lay_out(job, count=count)
+        parts.top_up(job.id, now=job.created_at)
+    else:
+        transaction.on_commit(lambda: enqueue(job.id))
     return job
 
 

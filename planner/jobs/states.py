@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from planner.jobs.models import Job, State
+from planner.jobs.models import Job, JobPart, State
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.QUEUED: frozenset({State.RUNNING, State.CANCELLED}),
@@ -39,11 +39,15 @@ class IllegalTransition(ValueError):
 def move(job_id: UUID, *, source: State, target: State, attempt: int | None = None, **values: Any) -> bool:
     """Move a job if it is in ``source`` (and in its ``attempt``-th run, if given); whether it moved.
 
-    One conditional UPDATE: of two movers exactly one wins. ``values`` are columns written with it.
+    One conditional UPDATE: of two movers exactly one wins. ``values`` are columns written with it. What the parts of a
+    job have found is dropped with its end.
     """
     if target not in TRANSITIONS[source]:
         raise IllegalTransition(source=source, target=target)
     rows = Job.objects.filter(id=job_id, state=source)
     if attempt is not None:
         rows = rows.filter(attempts=attempt)
-    return rows.update(state=target, **values) == 1
+    moved = rows.update(state=target, **values) == 1
+    if moved and target in FINISHED:
+        JobPart.objects.filter(job_id=job_id, observed__isnull=False).update(observed=None)
+    return moved

@@ -11,13 +11,14 @@ from django.utils.translation import gettext as _
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.charts import codec
-from planner.core.simulation import Hooks
+from planner.core.simulation import Hooks, SimulationRequest, Simulator
 from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
+from planner.jobs import parts
 from planner.jobs.models import Job, Purpose
-from planner.jobs.requests import expected, run_request, simulator_of
+from planner.jobs.requests import expected, replications, run_request, simulator_of, trial_of
 
 
 def do(job: Job, *, hooks: Hooks) -> dict[str, Any]:
@@ -26,14 +27,19 @@ def do(job: Job, *, hooks: Hooks) -> dict[str, Any]:
 
 
 def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
-    """Run the kind's simulator on the stored request; the estimate of the same load is kept beside the result."""
-    request = job.request
-    estimate = estimation.estimate(kind=request["kind"], spec=request["spec"], team=job.team)
-    simulator = simulator_of(estimate.kind)
-    asked = run_request(request, workload=_workload(job))
+    """Run the kind's simulator on the stored request, or put its replications together.
+
+    The estimate of the same load is kept beside the result.
+    """
+    estimate, simulator, asked = _asked(job)
     beside = expected(estimate, request=asked)
     counted = _Counted(hooks)
-    found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
+    if replications(job.request) > 1:
+        found = trial_of(simulator).together(estimate.spec, estimate.catalog, asked, parts=parts.found(job.id))
+        reached = {"simulated_s": job.simulated_s, "events": job.events}
+    else:
+        found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
+        reached = counted.reached()
     simulated = Estimate(kind=estimate.kind, spec=estimate.spec, result=found, catalog=estimate.catalog)
     charts = simulator.charts(estimate.spec, beside, found)
     made_by = estimation.made_by(estimate.kind, catalog=estimate.catalog)
@@ -45,11 +51,35 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
             "answer": snapshot.answer_view(simulated),
             "charts": [codec.to_dict(chart) for chart in charts],
             "estimate": serial.result_json(beside),
-            "provenance": {**serial.plain(found.provenance), **made_by, **_how(request)},
+            "provenance": {**serial.plain(found.provenance), **made_by, **_how(job.request)},
         },
-        "simulated_s": counted.simulated_s,
-        "events": counted.events,
+        **reached,
     }
+
+
+def observe(job: Job, *, place: int, hooks: Hooks) -> dict[str, Any]:
+    """Run one replication of a job and return the columns to store; what it shows is packed."""
+    estimate, simulator, asked = _asked(job)
+    counted = _Counted(hooks)
+    observed = trial_of(simulator).part(estimate.spec, estimate.catalog, asked, counted, place=place)
+    return {"observed": observed, **counted.reached()}
+
+
+def tell_so_far(job: Job) -> None:
+    """Show the figures of the replications that are finished, put together, while the others run."""
+    found = parts.found(job.id)
+    if not found:
+        return
+    estimate, simulator, asked = _asked(job)
+    result = trial_of(simulator).together(estimate.spec, estimate.catalog, asked, parts=found)
+    known = {name: metric.value for name, metric in result.metrics.items() if metric.value is not None}
+    parts.show(job.id, partial=serial.plain({**known, "replications": len(found)}), of=len(found))
+
+
+def _asked(job: Job) -> tuple[Estimate, Simulator, SimulationRequest]:
+    request = job.request
+    estimate = estimation.estimate(kind=request["kind"], spec=request["spec"], team=job.team)
+    return estimate, simulator_of(estimate.kind), run_request(request, workload=_workload(job))
 
 
 def report(job: Job, hooks: Hooks) -> dict[str, Any]:
@@ -111,6 +141,10 @@ class _Counted:
     def cancelled(self) -> bool:
         return self._hooks.cancelled()
 
+    def reached(self) -> dict[str, Any]:
+        """The columns of a row that is done."""
+        return {"simulated_s": self.simulated_s, "events": self.events}
+
 
 def _workload(job: Job) -> Workload | None:
     wanted = job.request["workload"]
@@ -124,7 +158,9 @@ def _workload(job: Job) -> Workload | None:
 
 def _how(request: Mapping[str, Any]) -> dict[str, Any]:
     """What besides spec, catalog and code decides the result."""
-    return {name: request[name] for name in ("seed", "duration_s", "requests", "workload", "options")}
+    return {name: request[name] for name in ("seed", "duration_s", "requests", "workload", "options")} | {
+        "replications": replications(request)
+    }
 
 
 def _design_view(job: Job) -> dict[str, Any]:

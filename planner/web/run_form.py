@@ -12,7 +12,7 @@ from planner.designs.services import InvalidField
 from planner.web.editing import change_of
 
 PREFIX, OPTION = "sim_", "opt_"
-RUN_FIELDS = ("workload", "duration_s", "requests", "seed")
+RUN_FIELDS = ("workload", "duration_s", "requests", "seed", "replications")
 _LONGEST = 80
 
 
@@ -21,18 +21,17 @@ def shown(simulator: Simulator, *, posted: Mapping[str, str], failed: bool) -> d
     options = [(option, posted.get(f"{OPTION}{option.name}", "")[:_LONGEST]) for option in simulator.options]
     groups = {option.group: [pair for pair in options if pair[0].group == option.group] for option, _typed in options}
     general = {name: posted.get(f"{PREFIX}{name}", "")[:_LONGEST] for name in RUN_FIELDS}
-    general["seed"] = general["seed"] if posted else "1"
+    for name in ("seed", "replications"):
+        general[name] = general[name] if posted else "1"
     return {**general, "groups": list(groups.items()), "is_open": failed}
 
 
 def read(posted: Mapping[str, str], *, simulator: Simulator | None) -> dict[str, Any]:
     """How to run, as the form says; raises `InvalidField`."""
     run: dict[str, Any] = {"workload": posted.get(f"{PREFIX}workload") or None}
-    for name in ("duration_s", "requests"):
+    for name in ("duration_s", "requests", "seed", "replications"):
         if text := posted.get(f"{PREFIX}{name}", "").strip():
             run[name] = _figure(text, field=name)
-    if text := posted.get(f"{PREFIX}seed", "").strip():
-        run["seed"] = _figure(text, field="seed")
     if simulator is None:
         return run
     options = {
@@ -50,6 +49,7 @@ def refusal(invalid: InvalidField, *, simulator: Simulator | None) -> str:
         "duration_s": _("Simulated time"),
         "requests": _("At most so many requests"),
         "seed": _("Seed"),
+        "replications": _("Replications"),
     }
     if simulator is not None:
         labels |= {option.name: option.label for option in simulator.options}

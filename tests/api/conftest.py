@@ -38,6 +38,7 @@ def real_kinds() -> None:
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing goes to a queue; the tests run a job themselves."""
     monkeypatch.setattr(jobs, "enqueue", lambda _job_id: None)
+    monkeypatch.setattr(jobs.parts, "enqueue", lambda _job_id, **_: None)
 
 
 @pytest.fixture(autouse=True)

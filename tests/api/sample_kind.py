@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from planner.core.catalog import Catalog
@@ -74,6 +75,18 @@ def run(spec: SampleSpec, catalog: Catalog, request: SimulationRequest, hooks: H
     return estimate(spec, catalog)
 
 
+class SampleTrial:
+    def part(
+        self, spec: SampleSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks, *, place: int
+    ) -> bytes:
+        return str(request.seed + place).encode()
+
+    def together(
+        self, spec: SampleSpec, catalog: Catalog, request: SimulationRequest, *, parts: Sequence[bytes]
+    ) -> Result:
+        return replace(estimate(spec, catalog), provenance={"seeds": [part.decode() for part in parts]})
+
+
 SAMPLE = DesignKind(
     slug="sample",
     label="Sample",
@@ -86,6 +99,7 @@ SAMPLE = DesignKind(
     advice=SampleAdvice(),
     simulator=Simulator(
         run=run,
+        trial=SampleTrial(),
         charts=lambda spec, _before, after: charts(spec, after),
         options=(OptionDef("depth", "Depth", 1, minimum=0),),
     ),

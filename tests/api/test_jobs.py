@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
-from planner.jobs import runner
+from planner.jobs import replicating, runner
 from planner.jobs.models import Job, State
 from tests.api.caller import Caller, check_problem, strict
 
@@ -41,6 +42,19 @@ class TestStart:
         assert (job["design"], job["design_revision"]) == (design["id"], 1)
         assert started(bob, f"{design['url']}simulations/")["request"]["seed"] == 1
 
+    def test_replications(self, saved: Save, bob: Caller) -> None:
+        job = started(bob, kind="sample", seed=5, replications=3)
+        assert job["request"]["replications"] == 3
+        assert started(bob, kind="sample", seed=5)["request"]["replications"] == 1
+        of_design = started(bob, f"{saved()['url']}simulations/", replications=64)
+        assert of_design["request"]["replications"] == 64
+        for place in range(3):
+            replicating.run_part(UUID(job["id"]), place=place)
+        done = strict(bob.get(job["url"]))
+        assert (done["state"], done["fraction"]) == ("succeeded", 1.0)
+        made = strict(bob.get(done["result_url"]))["provenance"]
+        assert (made["replications"], made["seeds"]) == (3, ["5", "6", "7"])
+
     def test_a_report(self, saved: Save, bob: Caller) -> None:
         assert started(bob, f"{saved()['url']}reports/", paper="letter")["purpose"] == "report"
 
@@ -51,6 +65,10 @@ class TestStart:
             ({"kind": "nothing"}, "/kind"),
             ({"seed": -1}, "/seed"),
             ({"seed": "1"}, "/seed"),
+            ({"replications": 0}, "/replications"),
+            ({"replications": 65}, "/replications"),
+            ({"replications": 1.5}, "/replications"),
+            ({"replications": "3"}, "/replications"),
             ({"duration_s": 0}, "/duration_s"),
             ({"duration_s": 1e300}, "/duration_s"),
             ({"requests": 0}, "/requests"),

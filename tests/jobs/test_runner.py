@@ -49,6 +49,7 @@ def test_the_result_names_everything_that_made_it(start, settings):
         "duration_s": 600.0,
         "requests": None,
         "workload": None,
+        "replications": 1,
         "options": {"trouble": "", "warm_up_s": 60.0, "replicas": 1, "strict": False},
     }
 

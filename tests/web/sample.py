@@ -80,7 +80,9 @@ def run(*_args: Any) -> Result:
     raise AssertionError("no page may simulate by itself")
 
 
-SIMULATOR = Simulator(run=run, charts=lambda *_: [], options=(OptionDef("depth", "Depth", 1, minimum=1, maximum=9),))
+SIMULATOR = Simulator(
+    run=run, charts=lambda *_: [], trial=object(), options=(OptionDef("depth", "Depth", 1, minimum=1, maximum=9),)
+)
 SAMPLE = DesignKind(
     "sample",
     "Sample fleet",

@@ -210,6 +210,15 @@ def test_simulating_all_uses_one_seed_and_horizon(signed_in, people, saved):
     assert {job.request["spec"]["gpus"] for job in Job.objects.all()} == {12, 16}
 
 
+def test_simulating_all_in_replications(signed_in, saved, monkeypatch):
+    monkeypatch.setattr(jobs.parts, "enqueue", lambda _job, **_: None)
+    address = f"/compare/{saved.id}/simulate/"
+    signed_in("bob").post(address, {"seed": "3", "duration_s": "60", "replications": "4"})
+    assert {(job.request["replications"], job.parts.count()) for job in Job.objects.all()} == {(4, 4)}
+    refused = signed_in("bob").post(address, {"seed": "3", "duration_s": "60", "replications": "99"}, follow=True)
+    assert "replications: Give a whole number from 1 to 64." in words(refused)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -12,6 +12,7 @@ from planner import kinds
 from planner.catalog import selectors as catalogs
 from planner.designs import services as designs
 from planner.designs.models import Design, Share
+from planner.jobs import services as jobs
 from planner.jobs.models import Job
 from planner.web import workload_source
 from tests.web.sample import SECRET
@@ -276,6 +277,20 @@ def test_simulating_starts_a_job_with_what_is_typed(signed_in, typed):
     assert str(job.id) in response.url
     assert job.request["spec"]["gpus"] == 11
     assert (job.request["seed"], job.request["duration_s"], job.request["options"]) == (7, 60.0, {"depth": 3})
+    assert job.request["replications"] == 1
+
+
+def test_replications_are_asked_for_in_the_form(signed_in, typed, monkeypatch):
+    monkeypatch.setattr(jobs.parts, "enqueue", lambda _job, **_: None)
+    client = signed_in("bob")
+    assert 'name="sim_replications" value="1"' in words(client.get("/designs/new/sample/"))
+    client.post("/designs/simulate/sample/", typed | {"sim_replications": "5"})
+    job = Job.objects.get()
+    assert (job.request["replications"], job.parts.count()) == (5, 5)
+    refused = client.post("/designs/simulate/sample/", typed | {"sim_replications": "65"})
+    assert refused.status_code == 422
+    assert "Simulate: Replications: Give a whole number from 1 to 64." in words(refused)
+    assert 'name="sim_replications" value="65"' in words(refused)
 
 
 def test_a_follow_up_simulates_with_its_options(signed_in, typed):

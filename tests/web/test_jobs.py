@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -15,7 +16,7 @@ from planner.catalog import services as catalogs
 from planner.core.chart import Axis, Chart, Trace
 from planner.core.result import Answer, Finding, Metric, Result
 from planner.designs import services as designs
-from planner.jobs import runner, services
+from planner.jobs import replicating, runner, services
 from planner.jobs.models import Job, State
 from tests.web.library import TRACE, check_page, check_write, words
 from tests.web.sample import COST, POWER, SAMPLE, estimate
@@ -41,6 +42,16 @@ def drawn(*_results):
     return [Chart("over-time", "Power over time?", "", "line", Axis("t", "s"), Axis("P", "W"), (trace,))]
 
 
+class OfTwo:
+    """Replications that all find the same."""
+
+    def part(self, spec, catalog, request, hooks, *, place):
+        return b"."
+
+    def together(self, spec, catalog, request, *, parts):
+        return run(spec, catalog, request, SimpleNamespace(progress=lambda *_, **__: None))
+
+
 def install(monkeypatch, **simulator):
     """The sample kind with such a simulator; its estimates are its own, not those kept of another test's kind."""
     kind = dataclasses.replace(
@@ -53,7 +64,8 @@ def install(monkeypatch, **simulator):
 @pytest.fixture(autouse=True)
 def simulated_kind(monkeypatch):
     monkeypatch.setattr(services, "enqueue", lambda _job_id: None)
-    return install(monkeypatch, run=run, charts=drawn)
+    monkeypatch.setattr(services.parts, "enqueue", lambda _job_id, **_: None)
+    return install(monkeypatch, run=run, trial=OfTwo(), charts=drawn)
 
 
 @pytest.fixture
@@ -87,6 +99,17 @@ def test_members_see_jobs_in_every_state(signed_in, start, finished):
     listed = words(signed_in("vera").get("/jobs/"))
     for words_of in ("Succeeded", "Failed", "Running", "Queued", "Cancelled", "Cancelling"):
         assert words_of in listed
+
+
+def test_replications_are_counted_while_they_run_and_named_when_done(signed_in, start):
+    job = start(replications=2)
+    replicating.run_part(job.id, place=0)
+    assert "1 of 2 replications done" in words(signed_in("vera").get(f"/jobs/{job.id}/"))
+    replicating.run_part(job.id, place=1)
+    done = words(signed_in("vera").get(f"/jobs/{job.id}/"))
+    assert "2 replications" in done
+    assert "replications done" not in done
+    assert "intervals: 95 %" in done
 
 
 def test_an_empty_list_says_what_to_do(signed_in):

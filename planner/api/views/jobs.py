@@ -22,6 +22,7 @@ from planner.api.views.comparisons import comparison_of
 from planner.api.views.designs import design_of, username
 from planner.api.views.estimates import kind_named
 from planner.api.views.resource import ApiView, no_such, reply
+from planner.core.replications import MOST_REPLICATIONS
 from planner.jobs import selectors, services
 from planner.jobs.models import Job, Purpose, State
 
@@ -35,6 +36,9 @@ class RunBody(Body):
     duration_s: Annotated[float, Field(gt=0)] | None = None
     requests: Annotated[int, Field(ge=1)] | None = None
     seed: Seed = 1
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = Field(
+        1, description="Runs with seeds of their own, put together into one result; all designs meet the same requests."
+    )
     options: dict[str, Any] = Field(
         default_factory=dict, description="The kind's simulation options, see /kinds/{kind}/."
     )

@@ -82,7 +82,8 @@ def comparison_simulate(request: TeamRequest, comparison_id: UUID) -> HttpRespon
     """Simulate all designs with the same seed and horizon."""
     saved = _comparison(request, comparison_id)
     try:
-        how = {"seed": _number(request, "seed"), "duration_s": _number(request, "duration_s")}
+        asked = ("seed", "duration_s", *(("replications",) if request.POST.get("replications") else ()))
+        how = {name: _number(request, name) for name in asked}
         started = simulations_start(comparison=saved, user=request.user, **how)
     except InvalidField as invalid:
         messages.error(request, f"{invalid.field}: {invalid.message}")
