@@ -16,9 +16,15 @@ from sims.parts.step_times import step_time_s
 
 
 @handler
+def ramp_s(first_s, growth_s, steps):  # type: ignore[no-untyped-def]
+    """The sum of ``steps`` times of which each is longer than the one before by ``growth_s``."""
+    return steps * first_s + growth_s * (steps * (steps - 1) / 2)
+
+
+@handler
 def span_s(unit, steps):  # type: ignore[no-untyped-def]
     """How long the next ``steps`` steps last."""
-    return steps * unit.first_s + unit.growth_s * (steps * (steps - 1) / 2)
+    return ramp_s(unit.first_s, unit.growth_s, steps)
 
 
 @handler
@@ -73,6 +79,8 @@ def commit_steps(unit, totals, window, batches, itl, steps, now_s):  # type: ign
         if steps > 1:
             record_ramp(itl[row], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
     unit.busy_s += span_s(unit, steps)
+    unit.even_sum_s += ramp_s(unit.even_s, unit.even_growth_s, steps)
+    unit.lag_sum_s += ramp_s(unit.lag_s, unit.lag_growth_s, steps)
     unit.sequence_s += unit.running * span_s(unit, steps)
     unit.step += steps
     unit.kv += made

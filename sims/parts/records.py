@@ -92,9 +92,20 @@ UNIT = np.dtype(
         ("busy_s", "f8"),
         ("sequence_s", "f8"),
         ("done_tokens", "i8"),
-        ("ingress_free_s", "f8"),
+        ("sequence_weight", "i8"),
+        ("token_weight", "i8"),
+        ("slowest", "i8"),
+        ("blocked", "i8"),
+        ("even_s", "f8"),
+        ("even_growth_s", "f8"),
+        ("even_sum_s", "f8"),
+        ("lag_s", "f8"),
+        ("lag_growth_s", "f8"),
+        ("lag_sum_s", "f8"),
     ]
 )
+"""``even_s``: what the mean rank works in the next step, with its growth a step and its sum over all steps so far;
+``lag_s``: the same of what the slowest rank works more than the mean."""
 TOTALS = np.dtype(
     [
         ("now_s", "f8"),

@@ -19,6 +19,7 @@ REFERENCE = Config(
     prefill_units=8,
     decode_units=2,
     prefill_ranks=32,
+    decode_ranks=144,
     prefill_budget_tokens=512,
     prefill_step_s=0.005,
     prefill_s_per_token=1 / 4000 - 0.005 / 512,
@@ -27,7 +28,7 @@ REFERENCE = Config(
     step_s_per_kv_token=5e-10,
     kv_capacity_tokens=120_000_000,
     egress_s_per_token=70_272 / 40e9,
-    ingress_s_per_token=70_272 / 40e9 / 144,
+    ingress_s_per_token=70_272 / 40e9,
     hand_over_s=0.003,
     gateway_s=0.01,
 )

@@ -4,7 +4,7 @@ Estimate and simulation read the same `Physics`; they differ only in how they qu
 
 Prefill: a unit has ``prefill_lanes`` attention ranks. A prompt runs on one of them, in steps of at most
 ``prefill_step_tokens`` tokens that last ``prefill_step_fixed_s + tokens * prefill_token_s``.
-Decode: the ranks of a unit step together. A step with ``b`` sequences a GPU lasts
+Decode: the ``decode_lanes`` ranks of a unit step together. A step with ``b`` sequences a GPU lasts
 ``decode_fixed_s + b * (decode_sequence_s + context * decode_kv_token_s)`` and gives each sequence one token (accepted
 drafts are counted into the step time).
 """
@@ -60,6 +60,7 @@ class Physics:
 
     decode_tokens_per_s_per_gpu: float
     decode_unit_gpus: int
+    decode_lanes: int
     decode_fixed_s: float
     decode_sequence_s: float
     decode_kv_token_s: float
@@ -154,6 +155,7 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         prefill_token_s=1 / lane_rate - fixed_s / step_tokens,
         decode_tokens_per_s_per_gpu=decode_rate,
         decode_unit_gpus=decode_at.unit_gpus,
+        decode_lanes=decode_at.lanes,
         decode_fixed_s=decode_fixed_s,
         decode_sequence_s=max(0.0, decode_slope_s - kv_read_s * spec.mean_context_tokens),
         decode_kv_token_s=kv_read_s,

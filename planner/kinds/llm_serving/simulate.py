@@ -50,12 +50,13 @@ def config_for(
         rank_gpus = facts.prefill_unit_gpus / facts.prefill_lanes
         egress_s = facts.kv_bytes_per_token / (facts.nic_bytes_per_s * rank_gpus)
         if decode_gpu_nic_bytes_per_s:
-            ingress_s = facts.kv_bytes_per_token / (decode_gpu_nic_bytes_per_s * gpus)
+            ingress_s = facts.kv_bytes_per_token / (decode_gpu_nic_bytes_per_s * gpus / facts.decode_lanes)
     return Config(
         aggregated=spec.is_aggregated,
         prefill_units=0 if spec.is_aggregated else fleet.prefill.units,
         decode_units=fleet.decode.units,
         prefill_ranks=facts.prefill_lanes,
+        decode_ranks=facts.decode_lanes,
         prefill_budget_tokens=max(1, int(facts.prefill_step_tokens)),
         prefill_step_s=facts.prefill_step_fixed_s,
         prefill_s_per_token=facts.prefill_token_s,

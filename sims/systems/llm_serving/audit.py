@@ -19,9 +19,8 @@ def audit(state: State) -> None:
     conserved(name="requests arrived", left=int(totals.arrived), right=served)
     conserved(name="clock ran backwards", left=int(totals.backwards), right=0)
     holds(bool(np.all(flying.ready_s >= flying.arrival_s)), name="a request is ready before it arrives")
-    queued = int(
-        state.queues.queued.sum() + state.waiting.queued.sum() + state.parked.queued.sum() + state.fetching.queued.sum()
-    )
+    lines = (state.queues, state.waiting, state.parked, state.fetching, state.ranks, state.joining)
+    queued = sum(int(line["queued"].sum()) for line in lines)
     resting = np.isin(flying.stage, (PREFILL, WAITING, PARKED, FETCHING))
     conserved(name="requests queued", left=int(resting.sum()), right=queued)
     emitted = int(totals.finished_output_tokens + totals.lost_output_tokens) + sum(
@@ -55,8 +54,11 @@ def _audit_unit(state: State, index: int) -> None:
     conserved(name=f"sequences running in unit {index}", left=len(mine), right=int(unit.running))
     kv = sum(int(request.input) + _emitted(state, request) for request in mine)
     conserved(name=f"KV tokens in unit {index}", left=kv, right=int(unit.kv))
-    holds(unit.reserved <= unit.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
-    holds(unit.running <= unit.max_running, name=f"unit {index} runs more sequences than allowed")
+    if state.params[0].aggregated:
+        holds(unit.reserved <= unit.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
+        holds(unit.running <= unit.max_running, name=f"unit {index} runs more sequences than allowed")
+    else:
+        _audit_ranks(state, index)
     holds(
         bool(np.all(mine.finish_step > unit.step + _steps(unit, state))), name=f"unit {index} kept a finished sequence"
     )
@@ -64,3 +66,23 @@ def _audit_unit(state: State, index: int) -> None:
 
 def _steps(unit: np.record, state: State) -> int:
     return int(steps_done(unit, float(state.totals[0].now_s)))
+
+
+def _audit_ranks(state: State, index: int) -> None:
+    """What each rank of a decode unit holds and expects, and that together they are the unit."""
+    unit, pool = state.units[index], state.requests
+    conserved(name=f"ranks of unit {index} run", left=int(state.rank_running[index].sum()), right=int(unit.running))
+    waiting = int(state.ranks[index].queued.sum())
+    conserved(name=f"sequences that wait on ranks of unit {index}", left=waiting, right=int(unit.blocked))
+    for r, rank in enumerate(state.ranks[index]):
+        here = pool[(pool.unit == index) & (pool["rank"] == r)]
+        mine, coming, name = here[here.stage == RUNNING], here[here.stage == WAITING], f"rank {r} of unit {index}"
+        kv = sum(int(request.input) + _emitted(state, request) for request in mine)
+        conserved(name=f"sequences on {name}", left=len(mine), right=int(state.rank_running[index, r]))
+        conserved(name=f"KV tokens on {name}", left=kv, right=int(state.rank_kv[index, r]))
+        due = int(unit.sequence_weight * len(coming) + unit.token_weight * (coming.input + coming.generated).sum())
+        conserved(name=f"work on its way to {name}", left=due, right=int(state.rank_coming[index, r]))
+        whole = int((mine.input + mine.output).sum())
+        conserved(name=f"tokens reserved on {name}", left=whole, right=int(rank.reserved))
+        holds(rank.reserved <= rank.kv_capacity, name=f"{name} holds more KV than it has")
+        holds(len(mine) <= rank.max_running, name=f"{name} runs more sequences than allowed")

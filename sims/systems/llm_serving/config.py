@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from sims.parts.ranks import MOST_RANKS
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import check_table
 
@@ -20,7 +21,8 @@ class UnitTraits:
     p·``prefill_s_per_token`` + ``prefill_s_per_token_pair``·Σ chunk·(context before the chunk + chunk/2).
     ``step_table`` are points (tokens, seconds), linear between; beyond the last the last slope goes on.
     Times of decode are those of the whole unit with its work spread evenly; budget and times of prefill are those of
-    a rank.
+    a rank. A decode unit has ``decode_ranks`` ranks in lockstep that share its KV and its sequences: one of n takes n
+    times the slopes for what it holds, and the step lasts as long as the slowest.
     """
 
     step_s: float
@@ -33,13 +35,17 @@ class UnitTraits:
     prefill_s_per_token_pair: float = 0.0
     step_table: tuple[tuple[int, float], ...] = ()
     prefill_ranks: int = 1
+    decode_ranks: int = 1
     max_running: int = 1_000_000_000
 
     def check(self) -> None:
         """Raise ValueError naming what is impossible."""
-        for name in ("prefill_budget_tokens", "prefill_ranks", "kv_capacity_tokens", "max_running"):
+        counts = ("prefill_budget_tokens", "prefill_ranks", "decode_ranks", "kv_capacity_tokens", "max_running")
+        for name in counts:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
+        if self.decode_ranks > MOST_RANKS:
+            raise ValueError(f"decode_ranks must be at most {MOST_RANKS}, is {self.decode_ranks}")
         check_times(
             self,
             "step_s",
@@ -93,6 +99,7 @@ class Config(UnitTraits):
     prefill_classes: tuple[UnitClass, ...] = ()
     egress_s_per_token: float = 0.0
     ingress_s_per_token: float = 0.0
+    """Of the network of one rank: that of prefill, and that of decode."""
     hand_over_s: float = 0.0
     gateway_s: float = 0.0
     """What passes before a request reaches the router; part of its latencies."""
@@ -113,6 +120,8 @@ class Config(UnitTraits):
         for one in (self, *self.decode_classes, *self.prefill_classes):
             one.check()
         check_times(self, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s")
+        if self.most_tokens < 1:
+            raise ValueError("kv_capacity_tokens must be at least one for each of the decode_ranks")
         if self.router not in CODES:
             raise ValueError(f"router must be one of {', '.join(CODES)}, is {self.router}")
 
@@ -127,6 +136,11 @@ class Config(UnitTraits):
         if self.aggregated:
             return ()
         return self.prefill_classes or (self._class(self.prefill_units),)
+
+    @property
+    def most_tokens(self) -> int:
+        """The longest request, prompt and answer, that any unit can hold: it lies on one rank."""
+        return min(one.kv_capacity_tokens // (1 if self.aggregated else one.decode_ranks) for one in self.decoders)
 
     @property
     def kv_tokens(self) -> int:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from sims.engine.clock import NEVER, next_source, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, insert_by_ready, pop, push
-from sims.engine.ring import put, steps_to_next
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
-from sims.parts.decode import commit_steps, plan_steps, span_s, steps_to_reach
 from sims.parts.intake import ARRIVALS, begin_event, load_arrival
 from sims.parts.link import hand_over
-from sims.parts.meter import on_finish, on_first_token, on_gap
+from sims.parts.meter import on_finish, on_first_token
 from sims.parts.prefill import fill_step, least_rank
-from sims.parts.records import PARKED, PREFILL, RUNNING, WAITING
+from sims.parts.ranks import expect, idlest_rank
+from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import choose
-from sims.parts.step_times import step_time_s
-from sims.systems.llm_serving.intake import release_finished, take_arrival
+from sims.systems.llm_serving.decoding import look_up_at, on_decode_end
+from sims.systems.llm_serving.intake import take_arrival
 
 
 @inner
@@ -55,7 +54,7 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
 
 @inner
 def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
-    """Hand the KV of a filled request over to a decode unit, and re-plan that unit if it must look up earlier."""
+    """Hand the KV of a filled request over to a rank of a decode unit, which may have to look up earlier."""
     totals, params, request = state.totals[0], state.params[0], state.requests[slot]
     u = choose(params.router, state.units, totals.turn_unit)
     if u < 0:
@@ -63,15 +62,16 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
         push(state.parked[0], state.requests, slot)
         return
     totals.turn_unit = (u + 1) % len(state.units)
-    unit = state.units[u]
+    unit, sender, tokens = state.units[u], state.queues[request.rank], request.input + request.generated
     request.stage = WAITING
     request.unit = u
+    request.rank = idlest_rank(state, u, now_s)
+    expect(state, u, request.rank, tokens, 1)
     unit.load += request.input + request.output
-    tokens = request.input + request.generated
     totals.moved_tokens += tokens
     request.ready_s = hand_over(
-        state.queues[request.rank],
-        unit,
+        sender,
+        state.ranks[u, request.rank],
         tokens,
         params.egress_s_per_token,
         params.ingress_s_per_token,
@@ -80,11 +80,7 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
     )
     insert_by_ready(state.waiting[u], state.requests, slot)
     if state.waiting[u].head == slot and unit.stopped == 0:
-        look_up_s = request.ready_s
-        if unit.running > 0:
-            unit.planned = min(unit.planned, steps_to_reach(unit, request.ready_s))
-            look_up_s = unit.start_s + span_s(unit, unit.planned)
-        schedule(state.times, state.tree, 1 + len(state.prefills) + u, look_up_s)
+        look_up_at(state, u, request.ready_s)
 
 
 @inner
@@ -111,63 +107,6 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
             end_prompt(state, pop(state.queues[index], state.requests), now_s)
         state.queues[index].finishing = 0
     start_prefill(state, p, now_s)
-
-
-@inner
-def admit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """Let those join whose KV is there and fits, first come first served; a later one never overtakes."""
-    unit, waiting = state.units[u], state.waiting[u]
-    joining = 0
-    slot = waiting.head
-    for _ in range(waiting.queued):
-        request = state.requests[slot]
-        need = request.input + request.output
-        if request.ready_s > now_s or unit.reserved + need > unit.kv_capacity_tokens:
-            break
-        if unit.running >= unit.max_running:
-            break
-        unit.reserved += need
-        unit.kv += request.input + request.generated
-        unit.running += 1
-        joining += 1
-        slot = request.next
-    unit.joined = joining
-    ends_s = now_s + step_time_s(unit, state.tables, unit.running, unit.running, unit.kv)
-    for _ in range(joining):
-        slot = pop(waiting, state.requests)
-        request = state.requests[slot]
-        request.stage = RUNNING
-        request.finish_step = unit.step + request.output - request.generated
-        put(state.ring, u, state.requests, slot, unit.step)
-        if request.generated > 0:
-            on_gap(state.window[0], state.itl, request, ends_s)
-        else:
-            on_first_token(state.totals[0], state.window[0], state.batches, state.ttft, request, ends_s, 1)
-
-
-@inner
-def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """Plan the next macro-step: to the next finish, or to the first step boundary after the next KV arrives."""
-    unit, params, waiting = state.units[u], state.params[0], state.waiting[u]
-    next_s = state.requests[waiting.head].ready_s if waiting.head != END else NEVER
-    ends_s = next_s
-    if unit.running > 0:
-        steps = min(params.most_steps, steps_to_next(state.ring, u, unit.step))
-        ends_s = plan_steps(unit, state.tables, steps, now_s)
-        if now_s < next_s < ends_s:
-            unit.planned = min(steps, steps_to_reach(unit, next_s))
-            ends_s = now_s + span_s(unit, unit.planned)
-    schedule(state.times, state.tree, 1 + len(state.prefills) + u, ends_s)
-
-
-@inner
-def on_decode_end(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A macro-step ends: count it, release the finished, admit, plan the next."""
-    unit, totals = state.units[u], state.totals[0]
-    commit_steps(unit, totals, state.window[0], state.batches, state.itl, unit.planned, now_s)
-    release_finished(state, u, now_s)
-    admit(state, u, now_s)
-    plan_unit(state, u, now_s)
 
 
 @loop

@@ -12,6 +12,7 @@ from sims.engine.lists import END, pop
 from sims.parts.decode import commit_steps, span_s, steps_done
 from sims.parts.meter import on_first_token
 from sims.parts.prefill import clear_queue
+from sims.parts.ranks import clear_ranks, grow_ranks
 from sims.parts.records import PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.aggregated import send_to_replica
 from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
@@ -23,6 +24,7 @@ def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     unit = state.units[u]
     steps = steps_done(unit, now_s)
     last_s = unit.start_s + span_s(unit, steps)
+    grow_ranks(state, u, steps)
     commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
     unit.start_s = last_s
     unit.stopped = 1
@@ -75,6 +77,7 @@ def halt_unit(state, u, now_s):  # type: ignore[no-untyped-def]
 def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """The failure of a decode unit is known; its requests go back to prefill."""
     last_s = shut(state, u)
+    clear_ranks(state, u)
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
         if stage in (RUNNING, WAITING) and state.requests[slot].unit == u:

@@ -49,7 +49,9 @@ class Outcome:
     drained: tuple[Sample, ...]
     """Samples after the last arrival, of a finite workload."""
     rates: dict[str, float]
-    """Of the window: arrived, finished and output_tokens a second, mean running, and busy shares of the roles."""
+    """Of the window: arrived, finished and output_tokens a second, mean running, busy shares of the roles; of decode
+    units rank_imbalance, the work of the slowest rank over that of the mean, and rank_wait, the share of their busy
+    time that it costs."""
     replications: int = 1
 
     MERGED: ClassVar[Mapping[str, merge.Rule]] = {
@@ -138,7 +140,7 @@ def _rates(recorder: Recorder[Sample], *, config: Config) -> dict[str, float]:
     if opened is None or closed is None or closed.at_s <= opened.at_s:
         return {}
     span_s = closed.at_s - opened.at_s
-    return {
+    found = {
         "arrived_per_s": (closed.arrived - opened.arrived) / span_s,
         "finished_per_s": (closed.finished - opened.finished) / span_s,
         "output_tokens_per_s": (closed.output_tokens - opened.output_tokens) / span_s,
@@ -148,3 +150,8 @@ def _rates(recorder: Recorder[Sample], *, config: Config) -> dict[str, float]:
         "prefill_busy": (closed.prefill_busy_s - opened.prefill_busy_s) / span_s / max(1, config.prefill_units),
         "unit_busy": (closed.unit_busy_s - opened.unit_busy_s) / span_s / config.decode_units,
     }
+    even_s, lag_s = closed.even_s - opened.even_s, closed.lag_s - opened.lag_s
+    if even_s > 0 and not config.aggregated:
+        found["rank_imbalance"] = 1 + lag_s / even_s
+        found["rank_wait"] = lag_s / (closed.unit_busy_s - opened.unit_busy_s)
+    return found

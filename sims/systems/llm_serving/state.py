@@ -16,6 +16,7 @@ from sims.engine.streams import CHUNK
 from sims.parts import records as parts
 from sims.parts.meter import BATCHES, PHASES
 from sims.parts.paths import Prefixes
+from sims.parts.ranks import empty_ranks, set_decode_ranks
 from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import NO_TABLE, step_tables
@@ -39,7 +40,10 @@ PARAMS = np.dtype(
 
 
 class State(NamedTuple):
-    """``queues`` belong to prefill units (or to replicas: prompts being filled), ``waiting`` to units."""
+    """``queues`` belong to prefill units (or to replicas: prompts being filled), ``waiting`` to units.
+
+    ``ranks`` are those of decode units, one row a unit; ``joining`` is empty between two events.
+    """
 
     times: NDArray[np.float64]
     tree: NDArray[np.int64]
@@ -52,7 +56,12 @@ class State(NamedTuple):
     prefills: np.recarray
     queues: np.recarray
     units: np.recarray
+    ranks: np.recarray
+    rank_running: NDArray[np.int64]
+    rank_kv: NDArray[np.int64]
+    rank_coming: NDArray[np.int64]
     waiting: np.recarray
+    joining: np.recarray
     parked: np.recarray
     fetching: np.recarray
     ring: NDArray[np.int64]
@@ -77,6 +86,9 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
     window[0].ttft_slo_s, window[0].tpot_slo_s = config.ttft_slo_s, config.tpot_slo_s
     prefills = units_of(parts.PREFILL_UNIT, classes=config.prefillers)
     units = units_of(parts.UNIT, classes=config.decoders, first_table=len(config.prefillers))
+    if not config.aggregated:
+        set_decode_ranks(units, classes=config.decoders)
+    ranks = empty_ranks(units)
     fillers = units if config.aggregated else prefills
     return State(
         times=times,
@@ -90,7 +102,12 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
         prefills=prefills,
         queues=queues(int(fillers.ranks.sum())),
         units=units,
+        ranks=ranks.cells,
+        rank_running=ranks.running,
+        rank_kv=ranks.kv,
+        rank_coming=ranks.coming,
         waiting=queues(config.decode_units),
+        joining=queues(1),
         parked=queues(1),
         fetching=queues(1),
         ring=ring_array(config.decode_units),
@@ -107,7 +124,6 @@ def _params(config: Config, *, prefixes: Prefixes) -> np.recarray:
     params = records(PARAMS, count=1)
     given = {
         "router": CODES[config.router],
-        "most_tokens": min(one.kv_capacity_tokens for one in config.decoders),
         "prefix_block_tokens": prefixes.block_tokens,
     }
     for name in PARAMS.names or ():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from sims.engine.kernel import loop
-from sims.parts.decode import span_s, steps_done
+from sims.parts.decode import ramp_s, span_s, steps_done
 from sims.parts.records import records
 from sims.systems.llm_serving.state import State
 
@@ -26,6 +26,10 @@ class Sample:
     moved_tokens: int
     prefill_busy_s: float
     unit_busy_s: float
+    even_s: float
+    """What the mean rank of each decode unit has worked in all steps, beyond what they take without load."""
+    lag_s: float
+    """What the slowest rank has worked more than the mean."""
     sequence_s: float
     """Sequences decoding, integrated over time."""
     queued: int
@@ -66,16 +70,21 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
     seen.kv_tokens = 0
     seen.unit_busy_s = 0.0
     seen.sequence_s = 0.0
+    seen.even_s = 0.0
+    seen.lag_s = 0.0
     for index in range(len(state.units)):
         unit = state.units[index]
         spent_s = min(at_s - unit.start_s, span_s(unit, unit.planned)) if unit.planned > 0 else 0.0
-        emitted = unit.running * steps_done(unit, at_s)
+        steps = steps_done(unit, at_s)
+        emitted = unit.running * steps
         seen.output_tokens += emitted
         seen.kv_tokens += unit.kv + emitted
         seen.running += unit.running
         seen.unit_busy_s += unit.busy_s + spent_s
         seen.sequence_s += unit.sequence_s + spent_s * unit.running
-        seen.waiting += state.waiting[index].queued
+        seen.even_s += unit.even_sum_s + ramp_s(unit.even_s, unit.even_growth_s, steps)
+        seen.lag_s += unit.lag_sum_s + ramp_s(unit.lag_s, unit.lag_growth_s, steps)
+        seen.waiting += state.waiting[index].queued + unit.blocked
     seen.in_flight = totals.in_flight
 
 

@@ -23,6 +23,7 @@ def config(*, aggregated: bool = False, **changes: Any) -> Config:
         "prefill_units": 0 if aggregated else 2,
         "decode_units": 2,
         "prefill_ranks": 2,
+        "decode_ranks": 1 if aggregated else 2,
         "prefill_budget_tokens": 256,
         "prefill_step_s": 0.002,
         "prefill_s_per_token": 1e-4,
