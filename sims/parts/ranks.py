@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sims.engine.kernel import inner
 from sims.engine.lists import END
 from sims.parts.decode import steps_done
-from sims.parts.records import records
 
 BITS = 12
 MOST_RANKS = 1 << BITS

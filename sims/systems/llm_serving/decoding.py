@@ -1,4 +1,4 @@
-"""What happens in decode units of ranks in lockstep: sequences join at a step's end, and leave with their last token."""
+"""Decode units of ranks in lockstep: sequences join at a step's end and leave with their last token."""
 
 from __future__ import annotations
 

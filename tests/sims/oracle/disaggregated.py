@@ -2,9 +2,10 @@
 
 A prompt goes to a prefill unit and there to the rank with the fewest tokens queued. The ranks of a unit step
 together: each takes prompts in order up to its budget, and the step is as long as the fullest rank needs. The KV of
-a prompt that is through leaves over the rank's own network to the decode unit with the least pledged; a transfer
-waits until both ends are free. At the end of a step a decode unit admits what has come, in the order of coming, while
-its reservations (prompt and full answer) fit; the first that does not holds up the rest.
+a prompt that is through leaves over the rank's own network to the decode unit with the least pledged, and there to
+the rank with the least to do; a transfer waits until both ends are free. At the end of a step each rank of a decode
+unit admits what has come, in the order of coming, while its reservations (prompt and full answer) fit; the first that
+does not holds up the rest. The step of a unit is as long as its slowest rank needs.
 """
 
 from __future__ import annotations
@@ -76,46 +77,75 @@ class PrefillUnit:
         self._begin(now_s)
 
 
+class DecodeRank:
+    """A share of a unit's KV, with a network of its own."""
+
+    def __init__(self) -> None:
+        self.running: list[Ask] = []
+        self.coming: list[tuple[Ask, float]] = []
+        self.ingress_free_s = 0.0
+
+    @property
+    def kv(self) -> int:
+        return sum(ask.context for ask in self.running)
+
+
 class DecodeUnit:
-    """A batch in lockstep and those that wait for it."""
+    """Ranks in lockstep and those that wait for them; the fullest rank sets the time of a step."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.running: list[Ask] = []
-        self.waiting: list[tuple[Ask, float]] = []
-        self.ingress_free_s = 0.0
+        self.ranks = [DecodeRank() for _ in range(config.decode_ranks)]
         self.stepping = False
         self.next_s = NEVER
 
     @property
     def load(self) -> int:
-        return sum(ask.whole for ask in [*self.running, *(ask for ask, _ in self.waiting)])
+        held = [ask for rank in self.ranks for ask in rank.running]
+        return sum(ask.whole for ask in [*held, *(ask for ask, _ in self._coming())])
 
-    def take(self, ask: Ask, ready_s: float) -> None:
-        self.waiting.append((ask, ready_s))
-        self.waiting.sort(key=lambda one: one[1])
+    def _coming(self) -> list[tuple[Ask, float]]:
+        return [one for rank in self.ranks for one in rank.coming]
+
+    def least_rank(self) -> DecodeRank:
+        """By work in a step, counted in tokens: a sequence for as many as it takes the time of."""
+        a, c = self._config.step_s_per_sequence, self._config.step_s_per_kv_token
+        return min(self.ranks, key=lambda rank: self._work(rank, *((round(a / c), 1) if c else (1, 0))))
+
+    @staticmethod
+    def _work(rank: DecodeRank, sequence: int, token: int) -> int:
+        asks = [*rank.running, *(ask for ask, _ in rank.coming)]
+        return sequence * len(asks) + token * sum(ask.context for ask in asks)
+
+    def take(self, ask: Ask, rank: DecodeRank, ready_s: float) -> None:
+        rank.coming.append((ask, ready_s))
+        rank.coming.sort(key=lambda one: one[1])
         if not self.stepping:
-            self.next_s = self.waiting[0][1]
+            self.next_s = min(ready_s for _, ready_s in self._coming())
 
     def act(self, now_s: float) -> None:
-        for ask in self.running if self.stepping else []:
-            ask.give(now_s)
-        self.running = [ask for ask in self.running if ask.made < ask.output]
-        while self.waiting and self.waiting[0][1] <= now_s and self._has_room(self.waiting[0][0]):
-            self.running.append(self.waiting.pop(0)[0])
-        self.stepping = bool(self.running)
+        for rank in self.ranks:
+            for ask in rank.running if self.stepping else []:
+                ask.give(now_s)
+            rank.running = [ask for ask in rank.running if ask.made < ask.output]
+            while rank.coming and rank.coming[0][1] <= now_s and self._has_room(rank, rank.coming[0][0]):
+                rank.running.append(rank.coming.pop(0)[0])
+        self.stepping = any(rank.running for rank in self.ranks)
         if self.stepping:
             self.next_s = now_s + self._step_s()
         else:
-            self.next_s = self.waiting[0][1] if self.waiting else NEVER
+            self.next_s = min((ready_s for _, ready_s in self._coming()), default=NEVER)
 
-    def _has_room(self, ask: Ask) -> bool:
-        pledged = sum(one.whole for one in self.running) + ask.whole
-        return pledged <= self._config.kv_capacity_tokens and len(self.running) < self._config.max_running
+    def _has_room(self, rank: DecodeRank, ask: Ask) -> bool:
+        pledged, config, ranks = sum(one.whole for one in rank.running) + ask.whole, self._config, len(self.ranks)
+        return pledged <= config.kv_capacity_tokens // ranks and len(rank.running) < max(1, config.max_running // ranks)
 
     def _step_s(self) -> float:
-        config, kv = self._config, sum(ask.context for ask in self.running)
-        return config.step_s + len(self.running) * config.step_s_per_sequence + kv * config.step_s_per_kv_token
+        config, ranks = self._config, len(self.ranks)
+        return config.step_s + max(
+            len(rank.running) * ranks * config.step_s_per_sequence + rank.kv * ranks * config.step_s_per_kv_token
+            for rank in self.ranks
+        )
 
 
 class Fleet:
@@ -128,7 +158,7 @@ class Fleet:
         self._routers = Router(config.router), Router(config.router)
 
     def arrive(self, ask: Ask, now_s: float) -> None:
-        if ask.whole > self._config.kv_capacity_tokens:
+        if ask.whole > self._config.kv_capacity_tokens // self._config.decode_ranks:
             ask.refused = True
             return
         # The last token of a prompt is always computed.
@@ -140,10 +170,11 @@ class Fleet:
             ask.give(now_s)
             return
         config, unit = self._config, self.units[self._routers[1].choose([unit.load for unit in self.units])]
-        start_s = max(now_s, rank.egress_free_s, unit.ingress_free_s)
+        to = unit.least_rank()
+        start_s = max(now_s, rank.egress_free_s, to.ingress_free_s)
         rank.egress_free_s = start_s + ask.context * config.egress_s_per_token
-        unit.ingress_free_s = start_s + ask.context * config.ingress_s_per_token
-        unit.take(ask, max(rank.egress_free_s, unit.ingress_free_s) + config.hand_over_s)
+        to.ingress_free_s = start_s + ask.context * config.ingress_s_per_token
+        unit.take(ask, to, max(rank.egress_free_s, to.ingress_free_s) + config.hand_over_s)
 
 
 def serve(config: Config, asks: Sequence[Ask]) -> Fleet:

@@ -32,6 +32,7 @@ SHARED: dict[str, st.SearchStrategy[Any]] = {
 APART: dict[str, st.SearchStrategy[Any]] = {
     "aggregated": st.just(False),
     "prefill_units": UNITS,
+    "decode_ranks": st.integers(1, 3),
     "kv_capacity_tokens": st.sampled_from([90, 250, 5000]),
     "egress_s_per_token": st.sampled_from([0.0, 1.01e-5, 1.7e-3]),
     "ingress_s_per_token": st.sampled_from([0.0, 1.3e-5, 0.9e-3]),

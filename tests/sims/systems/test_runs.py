@@ -98,11 +98,11 @@ def test_answers_without_tokens_end_with_their_prompt(aggregated: bool) -> None:
 
 
 def test_a_lone_request_takes_the_sum_of_its_parts() -> None:
-    """Gateway 3 ms, prompt of 100 in one step, hand-over, then 11 decode steps: exact arithmetic."""
+    """Gateway 3 ms, prompt of 100 in one step, hand-over, then 11 decode steps of one rank of two: exact arithmetic."""
     table = Table(at_s=np.zeros(1), input=np.array([100]), output=np.array([11]))
     found = simulate(config(), arrivals=Trace(table))
-    ttft = 0.003 + (0.002 + 100e-4) + (0.001 + 100e-6) + (0.01 + 1e-4 + 100e-7)
-    steps = sum(0.01 + 1e-4 + (100 + done) * 1e-7 for done in range(1, 11))
+    ttft = 0.003 + (0.002 + 100e-4) + (0.001 + 100e-6) + (0.01 + 2e-4 + 100 * 2e-7)
+    steps = sum(0.01 + 2e-4 + (100 + done) * 2e-7 for done in range(1, 11))
     tally = found.batches
     assert tally.ttft_sum_s.sum() == pytest.approx(ttft, rel=1e-12)
     assert tally.e2e_sum_s.sum() == pytest.approx(ttft + steps, rel=1e-12)

@@ -46,7 +46,7 @@ def served(case: Case, failures: Sequence[Failure] = (), **options: Any) -> Outc
 def test_the_books_of_any_system_balance_at_every_moment(drawn: tuple[Case, list[Failure]]) -> None:
     case, failures = drawn
     found = audited(case.config, arrivals=case.arrivals, failures=failures, samples=12)
-    too_large = case.table.input + case.table.output > case.config.kv_capacity_tokens
+    too_large = case.table.input + case.table.output > case.config.most_tokens
     assert found.ending == COMPLETE
     assert found.arrived == len(too_large)
     assert found.rejected == too_large.sum()
@@ -59,7 +59,7 @@ def test_the_books_of_any_system_balance_at_every_moment(drawn: tuple[Case, list
 def test_every_token_leaves_once(drawn: tuple[Case, list[Failure]]) -> None:
     case, failures = drawn
     found = served(case, failures)
-    fits = case.table.input + case.table.output <= case.config.kv_capacity_tokens
+    fits = case.table.input + case.table.output <= case.config.most_tokens
     answers = case.table.output[fits]
     assert found.batches.output_tokens.sum() == answers.sum()
     assert found.pooled("ttft").sum() == fits.sum()
