@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sims.parts.arrivals import Table, Trace
+from sims.parts.arrivals import Table
+from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config, Outcome
 from tests.sims.systems.scene import audited
 
