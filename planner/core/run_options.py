@@ -19,8 +19,20 @@ def read_options(given: Mapping[str, Any], *, known: Sequence[OptionDef]) -> dic
             raise ValueError(f"options.{name}: there is no such option; there are {', '.join(by_name)}")
         if value not in (None, ""):
             option = by_name[name]
-            values[name] = _chosen(option, value) if option.choices else _number(option, value)
+            values[name] = _value(option, value)
     return values
+
+
+def _value(option: OptionDef, value: Any) -> Any:
+    if option.choices:
+        return _chosen(option, value)
+    return _text(option, value) if isinstance(option.default, str) else _number(option, value)
+
+
+def _text(option: OptionDef, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"options.{option.name}: must be a text, is {value!r}")
+    return value
 
 
 def _chosen(option: OptionDef, value: Any) -> str:

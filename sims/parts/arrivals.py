@@ -18,9 +18,6 @@ from sims.parts.records import ARRIVAL
 
 Chunk = NDArray[np.void]
 
-INSTANT_S = 1.0
-"""The length given to a trace whose requests all come at once."""
-
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
-from sims.parts.arrivals import INSTANT_S
 from sims.parts.calls import CALL_ARRIVAL
 from sims.parts.conversations import Chunk
 from sims.parts.paths import compress, stem_table
 from sims.parts.records import records
+from sims.parts.trace_plan import INSTANT_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from planner.core.catalog import Catalog
 from planner.core.result import Result
 from planner.core.simulation import SimulationRequest, Workload
+from planner.kinds.llm_serving.arriving import mean_rps, plan_for
 from planner.kinds.llm_serving.estimate import answer
 from planner.kinds.llm_serving.fleet import fleet_for
 from planner.kinds.llm_serving.physics import physics
@@ -23,6 +24,8 @@ from planner.kinds.llm_serving.simulation_options import Options, check, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
+    from sims.parts.trace_plan import Plan
+
     Load = dict[str, Any]
 
 LONGEST_SIGMA = 2.0
@@ -37,54 +40,56 @@ def expected(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
         When an option is impossible; the message names it.
     """
     chosen = options(request.options)
-    check(spec, request=request, chosen=chosen)
+    check(request, chosen=chosen)
     sized = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
     loaded = spec.model_copy(update=load_of(spec, request=request, chosen=chosen))
     return answer(plan(loaded, catalog=catalog, bought=sized), catalog=catalog)
 
 
 def load_of(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) -> Load:
-    """Fields of the spec that the run sets: its rate, and of a trace also lengths, spreads and hits."""
+    """Fields of the spec that the run sets: its mean rate, and of a trace also lengths, spreads and hits.
+
+    A rate that varies over the run is taken at its mean: what it does at its height is what the simulation is for, and
+    the design's own estimate is of its peak.
+    """
     trace = request.workload
-    poisson_rps = spec.peak_rps * chosen.rate_scale
     if trace is None:
-        return {"peak_rps": poisson_rps}
-    replayed = chosen.arrivals != "poisson"
-    part = _replayed(trace, request=request, rate_scale=chosen.rate_scale) if replayed else slice(None)
-    prompts, answers = trace.input_tokens[part], trace.output_tokens[part]
-    if not len(prompts):
+        return {"peak_rps": mean_rps(spec, request=request, chosen=chosen)}
+    if not trace.requests:
         return {"peak_rps": 0.0}
-    load: Load = {
-        "peak_rps": _rate(trace.arrival_s[part]) * chosen.rate_scale if replayed else poisson_rps,
-        "input_tokens": float(prompts.mean()),
-        "output_tokens": float(answers.mean()),
-        "input_sigma": _sigma(prompts),
-        "output_sigma": _sigma(answers),
-    }
-    if trace.cached_tokens is not None and replayed and prompts.sum():
-        load["prefix_hit_rate"] = float(trace.cached_tokens[part].sum() / prompts.sum())
+    if not chosen.replays(has_trace=True):
+        all_alike = _lengths(trace, times=np.ones(trace.requests, np.int64))
+        return {**all_alike, "peak_rps": mean_rps(spec, request=request, chosen=chosen)}
+    replay = plan_for(trace, request=request, chosen=chosen)
+    if not replay.count:
+        return {"peak_rps": 0.0}
+    load = {**_lengths(trace, times=replay.times), "peak_rps": _rate(replay)}
+    prompts, times = trace.input_tokens, replay.times
+    if trace.cached_tokens is not None and prompts @ times:
+        load["prefix_hit_rate"] = float(trace.cached_tokens @ times / (prompts @ times))
     return load
 
 
-def _replayed(trace: Workload, *, request: SimulationRequest, rate_scale: float) -> slice:
-    """The requests of the trace that the run reaches."""
-    last = trace.requests
-    if request.duration_s is not None:
-        last = int(np.searchsorted(trace.arrival_s, request.duration_s * rate_scale, side="right"))
-    if request.requests is not None:
-        last = min(last, request.requests)
-    return slice(0, last)
-
-
-def _rate(arrival_s: NDArray[np.float64]) -> float:
+def _rate(replay: Plan) -> float:
     """Mean rate [req/s] between the first and the last arrival."""
-    span_s = float(arrival_s[-1] - arrival_s[0]) if len(arrival_s) else 0.0
-    return (len(arrival_s) - 1) / span_s if span_s > 0 else 0.0
+    first_s, last_s = replay.at_s(np.array([0, replay.count - 1]))
+    return float((replay.count - 1) / (last_s - first_s)) if last_s > first_s else 0.0
 
 
-def _sigma(tokens: NDArray[np.int64]) -> float:
+def _lengths(trace: Workload, *, times: NDArray[np.int64]) -> Load:
+    """Means and spreads of the requests that come, each as often as it comes."""
+    return {
+        "input_tokens": float(np.average(trace.input_tokens, weights=times)),
+        "output_tokens": float(np.average(trace.output_tokens, weights=times)),
+        "input_sigma": _sigma(trace.input_tokens, times=times),
+        "output_sigma": _sigma(trace.output_tokens, times=times),
+    }
+
+
+def _sigma(tokens: NDArray[np.int64], *, times: NDArray[np.int64]) -> float:
     """Spread of the log-normal with the same squared coefficient of variation: sqrt(ln(1 + c²))."""
-    mean = float(tokens.mean())
+    mean = float(np.average(tokens, weights=times))
     if mean <= 0:
         return 0.0
-    return min(math.sqrt(math.log1p(float(tokens.var()) / mean**2)), LONGEST_SIGMA)
+    variance = float(np.average((tokens - mean) ** 2, weights=times))
+    return min(math.sqrt(math.log1p(variance / mean**2)), LONGEST_SIGMA)

@@ -16,23 +16,24 @@ from planner.core.result import Finding, Result
 from planner.core.run_options import check_seed
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import simulated
+from planner.kinds.llm_serving.arriving import (
+    DEFAULT_DURATION_S,
+    MAX_REQUESTS,
+    arrive,
+    drawn_for,
+    lengths_for,
+    replayed_for,
+)
 from planner.kinds.llm_serving.drills import DRILLS
 from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
-from planner.kinds.llm_serving.simulation_options import (
-    DEFAULT_DURATION_S,
-    MAX_REQUESTS,
-    OPTIONS,
-    Options,
-    check,
-    options,
-)
+from planner.kinds.llm_serving.simulation_options import OPTIONS, Options, check, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
-    from sims.parts.arrivals import Arrivals, Lengths, Table
+    from sims.parts.arrivals import Arrivals
     from sims.systems.llm_serving import Config, Failure, Outcome
 
 BUDGET_S = 3600.0
@@ -76,57 +77,13 @@ def config_for(
 
 def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int) -> Arrivals:
     """The source of requests that was asked for; raises ValueError when it is impossible or far too long."""
-    from sims.parts.arrivals import Poisson
-    from sims.parts.traces import Trace
-
-    table = None if request.workload is None else _table(request.workload)
-    check(spec, request=request, chosen=chosen)
-    if table is not None and chosen.arrivals != "poisson":
-        return Trace(
-            table,
-            rate_scale=chosen.rate_scale,
-            duration_s=request.duration_s,
-            requests=request.requests,
-            prefix_hit_rate=spec.prefix_hit_rate,
-            spread_hits=chosen.prefix_hits == "spread",
-        )
-    duration_s = request.duration_s
-    if duration_s is None and request.requests is None:
-        duration_s = DEFAULT_DURATION_S
-    rate = spec.peak_rps * chosen.rate_scale
-    lengths = lengths_for(spec, spread_hits=chosen.prefix_hits == "spread", most_tokens=most_tokens)
-    return Poisson(rate, lengths, duration_s=duration_s, requests=request.requests, sample=table)
-
-
-def lengths_for(spec: LlmServingSpec, *, spread_hits: bool, most_tokens: int) -> Lengths:
-    """The spec's distributions of lengths."""
-    from sims.parts.arrivals import Lengths
-
-    return Lengths(
-        input_tokens=spec.input_tokens,
-        output_tokens=spec.output_tokens,
-        input_sigma=spec.input_sigma,
-        output_sigma=spec.output_sigma,
-        prefix_hit_rate=spec.prefix_hit_rate,
-        spread_hits=spread_hits,
-        most_tokens=most_tokens,
-    )
-
-
-def _table(workload: Workload) -> Table:
-    from sims.parts.arrivals import Table
-
-    at_s = np.asarray(workload.arrival_s, np.float64)
-    prompt, answer = np.asarray(workload.input_tokens, np.int64), np.asarray(workload.output_tokens, np.int64)
-    cached = None if workload.cached_tokens is None else np.asarray(workload.cached_tokens, np.int64)
-    columns = [prompt, answer] + ([] if cached is None else [cached])
-    if any(len(column) != len(at_s) for column in columns):
-        raise ValueError(f"workload {workload.name}: its columns differ in length")
-    if len(at_s) and not (np.isfinite(at_s).all() and (np.diff(at_s) >= 0).all()):
-        raise ValueError(f"workload {workload.name}: its arrivals are not sorted")
-    if any(column.min(initial=0) < 0 for column in columns):
-        raise ValueError(f"workload {workload.name}: a length is negative")
-    return Table(at_s=at_s, input=prompt, output=answer, cached=cached)
+    check(request, chosen=chosen)
+    spread = chosen.prefix_hits == "spread"
+    trace = request.workload
+    if trace is not None and chosen.replays(has_trace=True):
+        return replayed_for(spec, request=request, workload=trace, chosen=chosen, spread_hits=spread)
+    lengths = lengths_for(spec, spread_hits=spread, most_tokens=most_tokens)
+    return drawn_for(spec, request=request, chosen=chosen, lengths=lengths)
 
 
 def residence_s(spec: LlmServingSpec, *, facts: Physics, workload: Workload | None) -> float:
@@ -160,8 +117,7 @@ def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
 def why_not(this: simulated.Run) -> Finding | None:
     """Why there is nothing to simulate, if there is not."""
     chosen = options(this.request.options)
-    rate = this.spec.peak_rps * chosen.rate_scale
-    return simulated.nothing_to_run(this, rate=rate, arrivals=chosen.arrivals)
+    return simulated.nothing_to_run(this, arriving=arrive(this.spec, request=this.request, chosen=chosen))
 
 
 def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:

@@ -72,11 +72,9 @@ class Run:
         return {"ttft_p99_s": spec.ttft_p99_slo_s, "tpot_p50_s": spec.tpot_slo_s, "tpot_p99_s": spec.tpot_slo_s}
 
 
-def nothing_to_run(run: Run, *, rate: float, arrivals: str) -> Finding | None:
+def nothing_to_run(run: Run, *, arriving: bool) -> Finding | None:
     """Why there is nothing to simulate, if there is not."""
-    trace = run.request.workload
-    uses_trace = trace is not None and arrivals != "poisson"
-    if (trace is not None and trace.requests == 0) or (not uses_trace and rate <= 0):
+    if not arriving:
         return Finding("no_requests", "info", "No requests arrive, so there is nothing to measure.")
     if not run.fleet.decode.units or not (run.spec.is_aggregated or run.fleet.prefill.units):
         return Finding(
@@ -204,6 +202,7 @@ def _findings(
         *write.refused(outcome),
         *write.unreliable(intervals),
         *write.other_workload(run, outcome=outcome),
+        *write.rate_varied(run, outcome=outcome),
         *write.unit_lost(outcome),
     ]
 

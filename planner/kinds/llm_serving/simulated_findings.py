@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
+from planner.kinds.llm_serving.simulation_options import options
 
 if TYPE_CHECKING:
     from planner.kinds.llm_serving.simulated import Run
@@ -109,6 +110,20 @@ def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
         f"The run brought {brought} on average; the fleet was sized for {asked}. The estimate beside it is of the run."
     )
     return [Finding("workload_differs", "info", text)]
+
+
+def rate_varied(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
+    """Between which rates requests came, where they were drawn at a rate that changes."""
+    chosen = options(run.request.options)
+    replays = chosen.replays(has_trace=run.request.workload is not None)
+    if replays or (chosen.arrivals not in ("diurnal", "bursty") and chosen.spike_at_s is None):
+        return []
+    rates = [(b.arrived - a.arrived) / (b.at_s - a.at_s) for a, b in pairwise(outcome.samples) if b.at_s > a.at_s]
+    if not rates:
+        return []
+    low, high, mean = (show(each, "req/s") for each in (min(rates), max(rates), outcome.arrived / outcome.horizon_s))
+    text = f"Between {low} and {high} came over the run; the estimate beside it is at the mean of {mean}."
+    return [Finding("rate_varied", "info", text)]
 
 
 def unit_lost(outcome: Outcome) -> Sequence[Finding]:

@@ -6,32 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.core.run_options import check_length, check_moments, read_options
+from planner.core.run_options import check_moments, read_options
 from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
-from planner.kinds.llm_serving.spec import LlmServingSpec
-
-DEFAULT_DURATION_S = 600.0
-MAX_REQUESTS = 20_000_000
+from planner.kinds.llm_serving import arrival_options
+from planner.kinds.llm_serving.arrival_options import ArrivalOptions
 
 OPTIONS = (
-    OptionDef(
-        "rate_scale",
-        _("Rate, times"),
-        1.0,
-        minimum=1e-4,
-        maximum=1e4,
-        help=_("Multiplies the peak rate; a trace is replayed that many times as fast."),
-    ),
-    OptionDef(
-        "arrivals",
-        _("Arrivals"),
-        "auto",
-        choices=("auto", "trace", "poisson"),
-        help=_(
-            "Auto: the trace if one is chosen, else Poisson. Poisson with a trace draws the lengths from the trace."
-        ),
-    ),
+    *arrival_options.OPTIONS,
     OptionDef(
         "router",
         _("Router"),
@@ -44,9 +26,8 @@ OPTIONS = (
         _("Prefix hits"),
         "alike",
         choices=("alike", "spread"),
-        help=_(
-            "Alike: every prompt finds the same share, as the estimate assumes. Spread: it varies from all to nothing."
-        ),
+        choice_labels=(_("the same share of every prompt"), _("from all to nothing")),
+        help=_("A trace that tells them is believed. The estimate assumes the same share of every prompt."),
     ),
     OptionDef(
         "warmup_s",
@@ -79,11 +60,9 @@ OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(ArrivalOptions):
     """The options with their defaults filled in."""
 
-    rate_scale: float = 1.0
-    arrivals: str = "auto"
     router: str = "least_loaded"
     prefix_hits: str = "alike"
     warmup_s: float | None = None
@@ -91,14 +70,11 @@ class Options:
     rejoin_s: float | None = None
 
 
-def check(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) -> None:
-    """Refuse a run that is impossible or far too long; raises ValueError that names what."""
-    if request.workload is None and chosen.arrivals == "trace":
-        raise ValueError("options.arrivals: “trace” needs a workload to replay")
-    draws = request.workload is None or chosen.arrivals == "poisson"
-    rate = spec.peak_rps * chosen.rate_scale if draws else None
-    check_length(request, most_requests=MAX_REQUESTS, rate_rps=rate, usual_s=DEFAULT_DURATION_S)
-    check_moments(request, moments={"warmup_s": chosen.warmup_s, "fail_decode_unit_at_s": chosen.fail_decode_unit_at_s})
+def check(request: SimulationRequest, *, chosen: Options) -> None:
+    """Refuse options that do not go together, or lie beyond the run; raises ValueError that names one."""
+    arrival_options.check(chosen, replays=chosen.replays(has_trace=request.workload is not None))
+    names = ("warmup_s", "fail_decode_unit_at_s", "spike_at_s")
+    check_moments(request, moments={name: getattr(chosen, name) for name in names})
 
 
 def options(given: Mapping[str, Any]) -> Options:

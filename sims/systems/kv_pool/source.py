@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.streams import CHUNK, stream
-from sims.parts.arrivals import INSTANT_S
 from sims.parts.chains import Paths, segments_of
 from sims.parts.interning import checked_ids
 from sims.parts.sessions import NO_GROUP, TURN, SessionClass, Sessions, Turns
+from sims.parts.trace_plan import INSTANT_S
 
 COMMON_SHARE = 0.01
 """A segment that more of the requests begin with names no session: affinity looks further down the path."""

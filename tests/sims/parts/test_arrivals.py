@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sims.engine.streams import CHUNK
-from sims.parts.arrivals import INSTANT_S, Lengths, Poisson, Table
+from sims.parts.arrivals import Lengths, Poisson, Table
+from sims.parts.trace_plan import INSTANT_S
 from sims.parts.traces import Trace
 
 LENGTHS = Lengths(input_tokens=1000, output_tokens=200, input_sigma=0.5, output_sigma=0.8, prefix_hit_rate=0.4)

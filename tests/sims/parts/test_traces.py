@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from sims.engine.streams import CHUNK
 from sims.parts import traces
-from sims.parts.arrivals import INSTANT_S, Table
+from sims.parts.arrivals import Table
 from sims.parts.paths import compress
+from sims.parts.trace_plan import INSTANT_S
 from sims.parts.traces import Chains, Trace
 
 BLOCK = 16
@@ -100,7 +101,7 @@ def test_scaling_keeps_the_order_and_every_request(count: int, scale: float, rou
     first = min(count, -(-start // 2))
     assert found["input"].tolist() == list(range(10 + first, 10 + count)) * rounds
     assert (np.diff(found["at_s"]) >= 0).all()
-    assert len(found) == trace.count
+    assert len(found) == trace.plan.count
 
 
 def test_a_warped_trace_has_the_same_requests_over_another_length() -> None:
@@ -137,15 +138,15 @@ def test_a_shrunk_trace_keeps_its_rate_by_leaving_requests_out_evenly() -> None:
 def test_rounds_follow_each_other_after_a_mean_gap() -> None:
     found = rows(Trace(table(), rounds=3))
     assert np.diff(found["at_s"]) == pytest.approx(2.0 * np.ones(29))
-    assert Trace(table(), rounds=3, duration_s=25.0).count == 13
-    assert Trace(table(), rounds=3, requests=17).count == 17
+    assert Trace(table(), rounds=3, duration_s=25.0).plan.count == 13
+    assert Trace(table(), rounds=3, requests=17).plan.count == 17
 
 
 def test_requests_at_one_moment_and_none_at_all() -> None:
     instant = Table(at_s=np.zeros(3), input=np.arange(3), output=np.arange(3))
     assert rows(Trace(instant, rounds=2))["at_s"].tolist() == [0, 0, 0, INSTANT_S, INSTANT_S, INSTANT_S]
     for empty in (Trace(table(0)), Trace(table(), start_s=1e9), Trace(table(), warp_to_s=0.1, keep_rate=True)):
-        assert (empty.count, empty.horizon_s, len(rows(empty))) == (0, 0.0, 0)
+        assert (empty.plan.count, empty.horizon_s, len(rows(empty))) == (0, 0.0, 0)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 64])
