@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.core.catalog import Catalog
-from planner.core.result import Answer, Result
+from planner.core.result import Column, Finding, Metric, Result, Series, order_findings
+from planner.core.simulated import measured
 from planner.core.simulation import Hooks, SimulationRequest
 
 MOST_REPLICATIONS = 64
+COUNTS = "requests_"
+"""How the names of counts begin: they are added up, whatever else is averaged."""
+ONCE = ("simulated_s",)
+"""Figures that an interval would say nothing about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +40,24 @@ class Repeated:
         """What the replication at ``place`` (from 0) shows, as bytes for `together`."""
         from sims.engine.packing import pack
 
-        return pack(self.observe(spec, catalog, seeded(request, place=place), hooks))
+        seed = seeds(request.seed, count=place + 1)[place]
+        return pack(self.observe(spec, catalog, replace(request, seed=seed), hooks))
 
     def together(self, spec: Any, catalog: Catalog, request: SimulationRequest, *, parts: Sequence[bytes]) -> Result:
-        """The result of all replications, in the order of their places; of one it is that of `run`."""
+        """The result of all replications, in the order of their places; of one it is that of `run`.
+
+        Percentiles, means and shares with an interval come from what all have observed together. Of what a run has but
+        one figure for, the mean over the replications is told, with Student's interval.
+        """
         from sims.engine.merge import merged
         from sims.engine.packing import unpack
 
         observed: list[dict[str, Any]] = [unpack(part, of=self.outcome()) for part in parts]
-        whole = {name: merged([each[name] for each in observed]) for name in observed[0]}
-        found = self.conclude(spec, catalog, request, whole)
-        return _described(found, seeds=seeds(request.seed, count=len(parts))) if len(parts) > 1 else found
+        each = [self.conclude(spec, catalog, request, one) for one in observed]
+        if len(each) == 1:
+            return each[0]
+        whole = {name: merged([one[name] for one in observed]) for name in observed[0]}
+        return _of_all(self.conclude(spec, catalog, request, whole), each=each, seed=request.seed)
 
 
 def seeds(seed: int, *, count: int) -> list[int]:
@@ -54,18 +67,65 @@ def seeds(seed: int, *, count: int) -> list[int]:
     return [replication_seed(seed, place=place) for place in range(count)]
 
 
-def seeded(request: SimulationRequest, *, place: int) -> SimulationRequest:
-    """The request of one replication."""
-    return replace(request, seed=seeds(request.seed, count=place + 1)[place])
+def _of_all(found: Result, *, each: Sequence[Result], seed: int) -> Result:
+    count, used = len(each), [str(one) for one in seeds(seed, count=len(each))]
+    metrics = {name: _metric(metric, own=[one.value(name) for one in each]) for name, metric in found.metrics.items()}
+    made = {"replications": count, "seeds": used, "interval": f"95 %, {count} replications"}
+    return replace(
+        found,
+        metrics=metrics,
+        answer=replace(found.answer, note=f"{count} replications; counts are of all of them. {found.answer.note}"),
+        findings=order_findings((*found.findings, *_remarks(found, each=each))),
+        series={**found.series, "replications": _table(found, each=each, seeds=used)},
+        provenance={**found.provenance, **made},
+    )
 
 
-def _described(found: Result, *, seeds: Sequence[int]) -> Result:
-    """With how it was made in the answer's note and the provenance."""
-    note = f"{len(seeds)} replications, all counts together. {found.answer.note}"
-    answer: Answer = replace(found.answer, note=note)
-    made = {
-        "replications": len(seeds),
-        "seeds": [str(seed) for seed in seeds],
-        "interval": f"95 %, {len(seeds)} replications",
-    }
-    return replace(found, answer=answer, provenance={**found.provenance, **made})
+def _metric(metric: Metric, *, own: Sequence[float | None]) -> Metric:
+    known = [value for value in own if value is not None]
+    if metric.value is None or metric.low is not None or len(known) < len(own):
+        return metric
+    if metric.definition.name.startswith(COUNTS):
+        return replace(metric, value=math.fsum(known))
+    mean = math.fsum(known) / len(known)
+    if metric.definition.name in ONCE or min(known) == max(known):
+        return replace(metric, value=known[0] if min(known) == max(known) else mean)
+    from sims.engine.interval import replicated_interval
+
+    interval = replicated_interval(mean, own=known, batches=[])
+    return measured(metric.definition, interval=interval, objective=metric.objective)
+
+
+def _remarks(found: Result, *, each: Sequence[Result]) -> Sequence[Finding]:
+    """What only the replications side by side can tell."""
+    if not any(metric.low is not None for metric in found.metrics.values()):
+        return []
+    shown = [[metric.value for metric in one.metrics.values()] for one in each]
+    if all(one == shown[0] for one in shown):
+        text = "All replications are alike: nothing in this run is drawn at random, so one would do."
+        return [Finding("replications_alike", "info", text)]
+    alone = {code: sum(any(one.code == code for one in result.findings) for result in each) for code in _gravest(each)}
+    told = {one.code for one in found.findings}
+    return [
+        Finding(code, "warning", f"In {count} of {len(each)} replications: {_said(each, code=code)}")
+        for code, count in alone.items()
+        if code not in told
+    ]
+
+
+def _gravest(each: Sequence[Result]) -> list[str]:
+    codes = [finding.code for one in each for finding in one.findings if finding.severity == "error"]
+    return list(dict.fromkeys(codes))
+
+
+def _said(each: Sequence[Result], *, code: str) -> str:
+    return next(finding.message for one in each for finding in one.findings if finding.code == code)
+
+
+def _table(found: Result, *, each: Sequence[Result], seeds: Sequence[str]) -> Series:
+    """What each replication found of the figures that the answer names."""
+    named = dict.fromkeys((found.answer.metric, *found.answer.facts))
+    shown = [found.metrics[name].definition for name in named if name in found.metrics]
+    columns = [Column(one.name, one.label, one.unit, [result.value(one.name) for result in each]) for one in shown]
+    numbers = Column("replication", "replication", "", [float(place + 1) for place in range(len(each))])
+    return Series("replications", "What each replication found", (numbers, Column("seed", "seed", "", seeds), *columns))

@@ -48,9 +48,30 @@ def first(values: Sequence[Any]) -> Any:
     return values[0]
 
 
+def lowest(values: Sequence[Any]) -> Any:
+    """The least that any run shows."""
+    return min(values)
+
+
 def highest(values: Sequence[Any]) -> Any:
     """The most that any run shows."""
     return max(values)
+
+
+def total(values: Sequence[Any]) -> Any:
+    """The sum."""
+    return math.fsum(values)
+
+
+def stacked_only(*names: str) -> Rule:
+    """Of a mapping, `stacked` for these names; the rest is added."""
+
+    def together(values: Sequence[Any]) -> Any:
+        return {
+            name: (stacked if name in names else _together)([value[name] for value in values]) for name in values[0]
+        }
+
+    return together
 
 
 def worst(values: Sequence[Any]) -> Any:
@@ -70,7 +91,7 @@ def averaged(values: Sequence[Any]) -> Any:
         return tuple(averaged(members) for members in zip(*values, strict=False))
     if isinstance(one, np.ndarray):
         least = min(len(value) for value in values)
-        return np.mean([value[:least] for value in values], axis=0)
+        return _mean_rows([value[:least] for value in values])
     return mean(values)
 
 
@@ -107,6 +128,16 @@ def _together(values: Sequence[Any]) -> Any:
     if isinstance(one, int | np.integer):
         return sum(values)
     return mean(values)
+
+
+def _mean_rows(rows: Sequence[Any]) -> Any:
+    names = rows[0].dtype.names
+    if names is None:
+        return np.mean(rows, axis=0)
+    means = np.zeros(rows[0].shape, [(name, "f8") for name in names])
+    for name in names:
+        means[name] = np.mean([each[name] for each in rows], axis=0)
+    return means.view(np.recarray)
 
 
 def _added(values: Sequence[Any]) -> Any:

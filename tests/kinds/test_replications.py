@@ -15,9 +15,14 @@ from planner.designs.serial import result_json
 
 CATALOG = files.load()
 SMALL: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "gateway": ({"peak_rps": 50.0, "instances": 2, "prefix_groups": 20}, {"duration_s": 20.0}),
+    "kv_pool": ({}, {"duration_s": 200.0}),
     "llm_serving": ({"peak_rps": 20.0}, {"duration_s": 60.0}),
+    "multi_lora": ({}, {"duration_s": 20.0}),
+    "rl_rollout": ({}, {"options": {"steps": 3, "warmup_steps": 1}}),
 }
 """A design small enough to be run often, and how long."""
+USUAL: tuple[dict[str, object], dict[str, object]] = ({}, {"duration_s": 20.0})
 TRIALS = [slug for slug, kind in kinds.all_kinds().items() if kind.simulator and kind.simulator.trial]
 
 
@@ -33,7 +38,7 @@ def trial_of(slug: str) -> tuple[Trial, object, SimulationRequest]:
     kind = kinds.get(slug)
     assert kind.simulator is not None
     assert kind.simulator.trial is not None
-    spec, how = SMALL[slug]
+    spec, how = SMALL.get(slug, USUAL)
     return kind.simulator.trial, kind.spec.model_validate(spec), SimulationRequest(seed=4, **how)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
+from planner.core.replications import Repeated
 from planner.core.result import Result
 from planner.core.run_options import check_seed, warm_up_s
 from planner.core.simulated import PartHooks
@@ -40,8 +42,14 @@ MOST_CELLS = 2_000_000
 """Moments times instances that a drill keeps."""
 
 
-def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
-    """Simulate the gateway that the estimate sizes for this spec.
+def this_run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
+    """What is to be simulated: the gateway that the estimate sizes for this spec."""
+    chosen = options(request.options)
+    return simulated.Run(plan=plan(spec), request=request, options=chosen, catalog_digest=catalog.digest)
+
+
+def observe(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
+    """Simulate the gateway once with each policy.
 
     Raises
     ------
@@ -50,22 +58,31 @@ def run(spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, hooks: 
     ValueError
         When an option, the duration or the workload is impossible; the message names it.
     """
-    chosen = options(request.options)
-    check(spec, request=request, chosen=chosen)
+    made = this_run(spec, catalog, request)
+    check(spec, request=request, chosen=made.options)
     check_seed(request)
-    made = simulated.Run(plan=plan(spec), request=request, options=chosen, catalog_digest=catalog.digest)
-    if reason := simulated.nothing_to_run(made):
-        return simulated.empty(made, finding=reason)
+    if simulated.nothing_to_run(made):
+        return {}
     hooks.progress(0.0, simulated_s=0.0, events=0)
     names = [spec.policy, *(other for other in made.plan.policies.outcomes if other != spec.policy)]
-    if chosen.policies == "chosen":
+    if made.options.policies == "chosen":
         names = names[:1]
     outcomes: dict[str, Outcome] = {}
     for place, name in enumerate(names):
         outcomes[name] = _simulate(
             made, policy=name, hooks=PartHooks(hooks, place=place, count=len(names)), in_full=place == 0
         )
-    return simulated.result(made, outcomes=outcomes)
+    return outcomes
+
+
+def conclude(
+    spec: GatewaySpec, catalog: Catalog, request: SimulationRequest, observed: Mapping[str, Outcome]
+) -> Result:
+    """What the runs show, or why there were none."""
+    made = this_run(spec, catalog, request)
+    if reason := simulated.nothing_to_run(made):
+        return simulated.empty(made, finding=reason)
+    return simulated.result(made, outcomes=observed)
 
 
 def _simulate(made: simulated.Run, *, policy: str, hooks: Hooks, in_full: bool) -> Outcome:
@@ -113,6 +130,13 @@ def eased_until_s(chosen: Options, *, warmup_s: float, horizon_s: float) -> floa
     return min(FILLING * warmup_s, *(at_s for at_s in moments if at_s is not None), horizon_s)
 
 
+def outcome() -> type[Outcome]:
+    """The class of what is observed."""
+    from sims.systems.gateway import Outcome
+
+    return Outcome
+
+
 def warm() -> None:
     """Compile or load the kernels, so that the first run starts at once."""
     import sims.systems.gateway  # noqa: F401 - registers its kernels
@@ -121,8 +145,10 @@ def warm() -> None:
     kernel.warm()
 
 
+TRIAL = Repeated(observe=observe, conclude=conclude, outcome=outcome)
 SIMULATOR = Simulator(
-    run=run,
+    run=TRIAL.run,
+    trial=TRIAL,
     charts=charts,
     expected=expected,
     options=OPTIONS,

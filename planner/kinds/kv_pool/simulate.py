@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
+from planner.core.replications import Repeated
 from planner.core.result import Result
 from planner.core.run_options import check_seed
 from planner.core.simulated import PartHooks
@@ -73,8 +75,13 @@ def _inside(run: Run, name: str, at_s: float) -> float:
     return at_s
 
 
-def run(spec: KvPoolSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
-    """Simulate the pool of this spec.
+def is_empty(this: Run) -> bool:
+    """Whether no turns arrive."""
+    return this.turns_per_s <= 0 or this.horizon_s <= 0
+
+
+def observe(spec: KvPoolSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
+    """Simulate the pool once with each policy.
 
     Raises
     ------
@@ -85,16 +92,21 @@ def run(spec: KvPoolSpec, catalog: Catalog, request: SimulationRequest, hooks: H
     """
     check_seed(request)
     this = prepare(spec, catalog=catalog, request=request)
-    if this.turns_per_s <= 0 or this.horizon_s <= 0:
-        return simulated.empty(this)
+    if is_empty(this):
+        return {}
     hooks.progress(0.0, simulated_s=0.0, events=0)
     from sims.engine import hooks as engine_hooks
 
     try:
-        outcomes = _outcomes(this, hooks=hooks)
+        return _outcomes(this, hooks=hooks)
     except engine_hooks.Cancelled:
         raise Cancelled from None
-    return simulated.result(this, outcomes=outcomes)
+
+
+def conclude(spec: KvPoolSpec, catalog: Catalog, request: SimulationRequest, observed: Mapping[str, Outcome]) -> Result:
+    """What the runs show, or that there were none."""
+    this = prepare(spec, catalog=catalog, request=request)
+    return simulated.empty(this) if is_empty(this) else simulated.result(this, outcomes=observed)
 
 
 def _outcomes(this: Run, *, hooks: Hooks) -> dict[str, Outcome]:
@@ -123,6 +135,13 @@ def _outcomes(this: Run, *, hooks: Hooks) -> dict[str, Outcome]:
     }
 
 
+def outcome() -> type[Outcome]:
+    """The class of what is observed."""
+    from sims.systems.kv_pool import Outcome
+
+    return Outcome
+
+
 def warm() -> None:
     """Compile or load the kernels, so that the first run starts at once."""
     import sims.systems.kv_pool  # noqa: F401 - registers its kernels
@@ -131,8 +150,10 @@ def warm() -> None:
     kernel.warm()
 
 
+TRIAL = Repeated(observe=observe, conclude=conclude, outcome=outcome)
 SIMULATOR = Simulator(
-    run=run,
+    run=TRIAL.run,
+    trial=TRIAL,
     charts=charts,
     expected=expected,
     options=OPTIONS,

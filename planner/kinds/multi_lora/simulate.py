@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
+from planner.core.replications import Repeated
 from planner.core.result import Result
 from planner.core.run_options import check_seed, warm_up_s
 from planner.core.simulated import PartHooks
@@ -31,8 +33,20 @@ SAMPLES, SIDE_SAMPLES = 240, 60
 """Moments of the time line: of the design, and of what runs beside it."""
 
 
-def run(spec: MultiLoraSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
-    """Simulate the fleet that the estimate sizes for this spec.
+def this_run(spec: MultiLoraSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
+    """What is to be simulated: the fleet that the estimate sizes for this spec."""
+    chosen = options(request.options)
+    check(spec, request=request, chosen=chosen)
+    return simulated.Run(
+        plan=planned_for(spec, catalog=catalog, request=request, chosen=chosen),
+        request=request,
+        options=chosen,
+        catalog_digest=catalog.digest,
+    )
+
+
+def observe(spec: MultiLoraSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
+    """Simulate the fleet once in each way.
 
     Raises
     ------
@@ -43,25 +57,28 @@ def run(spec: MultiLoraSpec, catalog: Catalog, request: SimulationRequest, hooks
     MissingFigure
         When a trace is to be replayed that names no adapters.
     """
-    chosen = options(request.options)
-    check(spec, request=request, chosen=chosen)
     check_seed(request)
-    made = simulated.Run(
-        plan=planned_for(spec, catalog=catalog, request=request, chosen=chosen),
-        request=request,
-        options=chosen,
-        catalog_digest=catalog.digest,
-    )
-    if reason := simulated.nothing_to_run(made):
-        return simulated.empty(made, finding=reason)
+    made = this_run(spec, catalog, request)
+    if simulated.nothing_to_run(made):
+        return {}
     hooks.progress(0.0, simulated_s=0.0, events=0)
-    found = ways(made.plan, chosen=chosen)
+    found = ways(made.plan, chosen=made.options)
     outcomes: dict[str, Outcome] = {}
     for place, way in enumerate(found):
         outcomes[way.label] = _simulate(
             made, way=way, hooks=PartHooks(hooks, place=place, count=len(found)), in_full=place == 0
         )
-    return simulated.result(made, outcomes=outcomes)
+    return outcomes
+
+
+def conclude(
+    spec: MultiLoraSpec, catalog: Catalog, request: SimulationRequest, observed: Mapping[str, Outcome]
+) -> Result:
+    """What the runs show, or why there were none."""
+    made = this_run(spec, catalog, request)
+    if reason := simulated.nothing_to_run(made):
+        return simulated.empty(made, finding=reason)
+    return simulated.result(made, outcomes=observed)
 
 
 def _simulate(made: simulated.Run, *, way: Way, hooks: Hooks, in_full: bool) -> Outcome:
@@ -85,6 +102,13 @@ def _simulate(made: simulated.Run, *, way: Way, hooks: Hooks, in_full: bool) -> 
         raise Cancelled from None
 
 
+def outcome() -> type[Outcome]:
+    """The class of what is observed."""
+    from sims.systems.multi_lora import Outcome
+
+    return Outcome
+
+
 def warm() -> None:
     """Compile or load the kernels, so that the first run starts at once."""
     import sims.systems.multi_lora  # noqa: F401 - registers its kernels
@@ -93,8 +117,10 @@ def warm() -> None:
     kernel.warm()
 
 
+TRIAL = Repeated(observe=observe, conclude=conclude, outcome=outcome)
 SIMULATOR = Simulator(
-    run=run,
+    run=TRIAL.run,
+    trial=TRIAL,
     charts=charts,
     expected=expected,
     options=OPTIONS,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.core.catalog import Catalog
+from planner.core.replications import Repeated
 from planner.core.result import Result
 from planner.core.run_options import check_seed
 from planner.core.simulated import PartHooks
@@ -37,16 +39,8 @@ if TYPE_CHECKING:
 BUDGET_S = 3600.0
 
 
-def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Result:
-    """Simulate the rollout that the estimate sizes for this spec.
-
-    Raises
-    ------
-    Cancelled
-        When the hooks ask for it.
-    ValueError
-        When an option, the duration or the workload is impossible; the message names it.
-    """
+def this_run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
+    """What is to be simulated: the rollout that the estimate sizes for this spec."""
     chosen = options(request.options)
     check(request=request, chosen=chosen)
     check_seed(request)
@@ -55,7 +49,7 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
     size = {"step_s": made.turn.step_s, "answers": made.base.demand.completed}
     check_answers(chosen, request=request, staleness_bound=made.spec.staleness_bound, **size)
     steps = steps_of(chosen, request=request, cases=chosen.side_by_side(made.spec.staleness_bound), **size)
-    run_of = simulated.Run(
+    return simulated.Run(
         plan=made,
         request=request,
         options=chosen,
@@ -64,15 +58,37 @@ def run(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks
         steps=steps,
         trace=trace,
     )
-    if reason := simulated.nothing_to_run(run_of):
-        return simulated.empty(run_of, finding=reason)
+
+
+def observe(spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
+    """Simulate the rollout once in each mode.
+
+    Raises
+    ------
+    Cancelled
+        When the hooks ask for it.
+    ValueError
+        When an option, the duration or the workload is impossible; the message names it.
+    """
+    made = this_run(spec, catalog, request)
+    if simulated.nothing_to_run(made):
+        return {}
     hooks.progress(0.0, simulated_s=0.0, events=0)
-    cases = cases_of(made, chosen=chosen)
-    outcomes = {
-        case.label: _simulate(run_of, case=case, hooks=PartHooks(hooks, place=place, count=len(cases)))
+    cases = cases_of(made.plan, chosen=made.options)
+    return {
+        case.label: _simulate(made, case=case, hooks=PartHooks(hooks, place=place, count=len(cases)))
         for place, case in enumerate(cases)
     }
-    return simulated.result(run_of, cases=cases, outcomes=outcomes)
+
+
+def conclude(
+    spec: RlRolloutSpec, catalog: Catalog, request: SimulationRequest, observed: Mapping[str, Outcome]
+) -> Result:
+    """What the runs show, or why there were none."""
+    made = this_run(spec, catalog, request)
+    if reason := simulated.nothing_to_run(made):
+        return simulated.empty(made, finding=reason)
+    return simulated.result(made, cases=cases_of(made.plan, chosen=made.options), outcomes=observed)
 
 
 def _simulate(made: simulated.Run, *, case: Case, hooks: Hooks) -> Outcome:
@@ -95,6 +111,13 @@ def _simulate(made: simulated.Run, *, case: Case, hooks: Hooks) -> Outcome:
         raise Cancelled from None
 
 
+def outcome() -> type[Outcome]:
+    """The class of what is observed."""
+    from sims.systems.rl_rollout import Outcome
+
+    return Outcome
+
+
 def warm() -> None:
     """Compile or load the kernels, so that the first run starts at once."""
     import sims.systems.rl_rollout  # noqa: F401 - registers its kernels
@@ -103,8 +126,10 @@ def warm() -> None:
     kernel.warm()
 
 
+TRIAL = Repeated(observe=observe, conclude=conclude, outcome=outcome)
 SIMULATOR = Simulator(
-    run=run,
+    run=TRIAL.run,
+    trial=TRIAL,
     charts=charts,
     expected=expected,
     options=OPTIONS,

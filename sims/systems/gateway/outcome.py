@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import batches
+from sims.engine import batches, merge
 from sims.engine.interval import Interval
 from sims.engine.run import COMPLETE
 from sims.engine.sketch import Histogram
@@ -67,6 +68,17 @@ class Outcome:
     """Blocks in each instance's cache at the end."""
     log: NDArray[np.void]
     """The first look-ups, when asked for."""
+    replications: int = 1
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "config": merge.same,
+        "ending": merge.worst,
+        "histograms": merge.stacked_only("ttft", "e2e"),
+        "batches": merge.stacked,
+        "verdicts": merge.joined,
+        "cached_blocks": merge.averaged,
+        "log": merge.first,
+    }
 
     @classmethod
     def of(cls, state: State, *, config: Config, timeline: Timeline, ending: str, course: Course) -> Outcome:
@@ -105,11 +117,11 @@ class Outcome:
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile of ``ttft`` or ``e2e`` [s] with its interval; None when nothing was observed."""
-        return batches.quantile(self.histograms[name], q=q)
+        return batches.quantile(self.histograms[name], q=q, runs=self.replications)
 
     def share(self, above: str, *, of: str) -> Interval | None:
         """A ratio of two tallies of the window with its interval; None when the lower one is 0."""
-        return batches.ratio(self.batches[above], below=self.batches[of])
+        return batches.ratio(self.batches[above], below=self.batches[of], runs=self.replications)
 
     @property
     def mean_ttft_s(self) -> Interval | None:
@@ -133,9 +145,9 @@ class Outcome:
 
     @property
     def window_s(self) -> float:
-        """Length of the measuring window, as far as the run came [s]."""
+        """Length of the measuring window, as far as the run came; of all replications together [s]."""
         end_s = self.horizon_s if self.ending == COMPLETE else min(self.horizon_s, self.simulated_s)
-        return max(1e-12, end_s - self.warmup_s)
+        return max(1e-12, end_s - self.warmup_s) * self.replications
 
     @property
     def goodput_per_s(self) -> float:
@@ -164,7 +176,7 @@ class Outcome:
         if len(rows) > before:
             grown += rows[-1]
             grown -= rows[before - 1] if before else 0.0
-        return grown
+        return grown * self.replications
 
     @property
     def max_over_mean(self) -> float | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sims.engine import merge
 from sims.systems.gateway.plane import GatewayPlane
 
 COUNTS = (
@@ -52,6 +55,17 @@ class Timeline:
     """Requests waiting at each instance [moment, instance]."""
     out: NDArray[np.int64]
     """Instances that the first row of routers sends nothing to, either version [moment]."""
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "at_s": merge.averaged,
+        "counts": merge.averaged,
+        "queued": merge.averaged,
+        "out": merge.averaged,
+        # The busiest instance is another one each time: means over replications would hide it.
+        "loads": merge.first,
+        "busy_s": merge.first,
+        "served": merge.first,
+    }
 
     def per_s(self, name: str) -> NDArray[np.float64]:
         """Rate of a count between a sample and the one before [1/s]."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import batches
+from sims.engine import batches, merge
 from sims.engine.interval import Interval
 from sims.engine.run import BUDGET, FULL
 from sims.engine.sketch import Histogram
@@ -98,6 +99,15 @@ class Outcome:
     rates: dict[str, float]
     """Of the window: requests and tokens a second, node busy share, prefill seconds a second with the pool, with HBM
     only (``without``) and without any cache (``bare``), bytes written a second by tier."""
+    replications: int = 1
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "config": merge.same,
+        "ending": merge.worst,
+        "histograms": merge.stacked,
+        "batches": merge.stacked,
+        "samples": merge.averaged,
+    }
 
     @classmethod
     def of(
@@ -144,12 +154,12 @@ class Outcome:
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile of ``ttft`` or ``ttft_without`` with its interval [s]; None when nothing was observed."""
-        found = batches.quantile(self.histograms[name], q=q)
+        found = batches.quantile(self.histograms[name], q=q, runs=self.replications)
         return None if found is None else found.shifted(self.config.ttft_fixed_s)
 
     def share(self, above: str, *, of: str) -> Interval | None:
         """A ratio of two sums of the batches with its interval; None when there is nothing below the line."""
-        return batches.ratio(self.batches[above], below=self.batches[of])
+        return batches.ratio(self.batches[above], below=self.batches[of], runs=self.replications)
 
     def mean_s(self, name: str) -> Interval | None:
         """Mean of ``ttft`` or ``ttft_without`` [s]."""
@@ -162,7 +172,7 @@ class Outcome:
         """Share of the reusable blocks that were hit: in ``tier``, or in any; what the formulas call F(T)."""
         names = TIERS if tier is None else (tier,)
         hits = np.sum([self.batches[name] for name in names], axis=0)
-        return batches.ratio(hits, below=self.batches["reusable"])
+        return batches.ratio(hits, below=self.batches["reusable"], runs=self.replications)
 
     @property
     def token_hit_share(self) -> Interval | None:

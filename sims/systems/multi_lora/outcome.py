@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import batches
+from sims.engine import batches, merge
 from sims.engine.interval import Interval
 from sims.engine.run import COMPLETE
 from sims.engine.sketch import Histogram
@@ -53,13 +54,24 @@ class Outcome:
     replicas: np.recarray
     """What each replica has done in the window; only the fields that are sums or integrals over time."""
     span_s: float
-    """Length of the window as far as the run came [s]."""
+    """Length of the window as far as the run came, of all replications together [s]."""
     distinct_s: NDArray[np.float64]
     """Busy time of each replica by distinct adapters in its batch [replica, adapters] in the window [s]."""
     oldest_waiting_s: float
     """How long the request has waited at the end that has waited longest for its first token; 0 when none does [s]."""
     log: np.recarray
     """The first finished requests, when asked for."""
+    replications: int = 1
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "config": merge.same,
+        "ending": merge.worst,
+        "histograms": merge.stacked,
+        "batches": merge.stacked,
+        "span_s": merge.total,
+        "oldest_waiting_s": merge.highest,
+        "log": merge.first,
+    }
 
     @classmethod
     def of(
@@ -103,11 +115,11 @@ class Outcome:
 
     def quantile(self, name: str, *, q: float) -> Interval | None:
         """A quantile [s] with its interval; None when nothing was observed."""
-        return batches.quantile(self.histograms[name], q=q)
+        return batches.quantile(self.histograms[name], q=q, runs=self.replications)
 
     def share(self, above: str, *, of: str) -> Interval | None:
         """A ratio of two tallies of the window with its interval; None when the lower one is 0."""
-        return batches.ratio(self.batches[above], below=self.batches[of])
+        return batches.ratio(self.batches[above], below=self.batches[of], runs=self.replications)
 
     def found(self) -> dict[str, float]:
         """Shares of the first tokens with an adapter by where it was: ``hot``, ``warm``, ``cold``; {} without any."""

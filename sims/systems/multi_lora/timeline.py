@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sims.engine import merge
 from sims.engine.kernel import inner, loop
 from sims.parts.adapters import FILLING, NO_SLOT, RUNNING, WANTING
 from sims.parts.decode import span_s, steps_done
@@ -215,6 +217,15 @@ class Timeline:
     """Weighted tokens that each tenant has had [moment, tenant]; without columns when there are too many tenants."""
     waiting: NDArray[np.float64]
     """Requests of each tenant that wait at replicas [moment, tenant]."""
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "at_s": merge.averaged,
+        "counts": merge.averaged,
+        "replicas": merge.averaged,
+        # Who is ahead is another one each time: means over replications would hide it.
+        "service": merge.first,
+        "waiting": merge.first,
+    }
 
     def per_s(self, name: str) -> NDArray[np.float64]:
         """Rate of a count between a sample and the one before [1/s]."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval
+from sims.engine import merge
+from sims.engine.interval import Interval, replicated_interval
 from sims.engine.sketch import percentile
 from sims.parts.rollouts import AREAS, COUNTS, STAGES, T_STAGES
 from sims.systems.rl_rollout.config import Config
@@ -63,19 +65,34 @@ class Outcome:
     drawn_s: tuple[float, float]
     in_flight: dict[str, int]
     """At the end of the run: answers of open groups, their tokens so far."""
+    windows_s: tuple[NDArray[np.float64], ...]
+    """Times of the measured steps of each replication; all else of several is their mean, and what is drawn is of the
+    first."""
+
+    MERGED: ClassVar[Mapping[str, merge.Rule]] = {
+        "config": merge.same,
+        "ending": merge.worst,
+        "warmup_steps": merge.lowest,
+        "steps": merge.lowest,
+        "longest": merge.highest,
+        **dict.fromkeys(("rows", "spent_s", "trained_s", "answers_by", "tokens_by", "in_flight"), merge.averaged),
+        **dict.fromkeys(("levels", "drawn", "spans", "drawn_s"), merge.first),
+        "windows_s": merge.joined,
+    }
 
     @classmethod
     def of(cls, state: State, *, config: Config, ending: str, cut_share: float) -> Outcome:
         """Read a finished run."""
         totals, params = state.totals[0], state.params[0]
         done = int(totals.version)
+        warmup = min(int(params.measured_from), done)
         ends = np.cumsum([STAGES, T_STAGES, len(FATES)])
         spent_s, trained_s, answers_by, tokens_by = np.split(state.kept[: done + 1].copy(), ends, axis=1)
         live = state.answers[np.repeat(state.groups.stage > 0, config.answers)[: len(state.answers)]]
         return cls(
             config=config,
             ending=ending,
-            warmup_steps=min(int(params.measured_from), done),
+            warmup_steps=warmup,
             steps=done,
             simulated_s=float(totals.now_s),
             events=int(totals.events),
@@ -94,6 +111,7 @@ class Outcome:
             spans=spans_of(state),
             drawn_s=(_row_s(state, params.drawn_from), _row_s(state, min(done, params.drawn_to))),
             in_flight={"answers": len(live), "tokens": int(state.totals[0].generated_tokens - state.fates[1].sum())},
+            windows_s=(np.diff(state.rows[warmup : done + 1]["at_s"]),),
         )
 
     def window(self, name: str) -> float:
@@ -128,11 +146,15 @@ class Outcome:
     @property
     def step_s(self) -> Interval | None:
         """Mean time of a step with its interval [s]."""
-        times = self.step_times_s
-        if not len(times):
+        windows = [times for times in self.windows_s if len(times)]
+        if not windows:
             return None
-        parts = np.array_split(times, min(BATCHES, len(times)))
-        return batch_interval(float(times.mean()), batches=[float(part.mean()) for part in parts])
+        batches = [np.array_split(times, min(BATCHES, len(times))) for times in windows]
+        return replicated_interval(
+            float(np.concatenate(windows).mean()),
+            own=[float(times.mean()) for times in windows],
+            batches=[[float(part.mean()) for part in parts] for parts in batches],
+        )
 
     @property
     def parts_s(self) -> dict[str, float]:
