@@ -45,6 +45,7 @@ def limits() -> dict[str, dict[str, Any]]:
     return {
         **starts,
         **steps,
+        "llm_serving, from a wish to cancel to the end": row(value=serving.cancel_s(), unit="s", must=1.0, aim=0.5),
         "llm_serving scaling exponent": row(value=serving.scaling_exponent(), unit="", must=1.1, aim=1.02),
         "llm_serving peak memory": row(value=serving.peak_bytes(), unit="bytes", must=2.0**30, aim=2.0**29),
     }

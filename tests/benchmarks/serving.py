@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from sims.engine.hooks import Cancelled, NoHooks
 from sims.parts.arrivals import Lengths, Poisson
 from sims.systems.llm_serving import Config, simulate
 
@@ -73,6 +74,31 @@ def scaling_exponent() -> float:
 def peak_bytes() -> float:
     """Most memory that this process has ever used."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+
+
+class Leaving(NoHooks):
+    """Somebody who wants to stop ``after_s`` from now on [s of wall clock]."""
+
+    def __init__(self, after_s: float) -> None:
+        self.wish_s = time.monotonic() + after_s
+
+    def cancelled(self) -> bool:
+        return time.monotonic() >= self.wish_s
+
+
+def cancel_s() -> float:
+    """The longest time from a wish to cancel to the end of the run, of ten wishes in the midst of a long loop."""
+    waits = []
+    for config, rate, lengths in ((REFERENCE, 500.0, LONG), (REPLICAS, 900.0, SHORT)):
+        for turn in range(5):
+            hooks = Leaving(0.4 + 0.13 * turn)
+            try:
+                simulate(config, arrivals=Poisson(rate, lengths, duration_s=1e9), hooks=hooks)
+            except Cancelled:
+                waits.append(time.monotonic() - hooks.wish_s)
+    if len(waits) < 10:
+        raise RuntimeError("a run that nobody waits for went on to its end")
+    return max(waits)
 
 
 def start_s(*, cache: Path, system: str) -> float:

@@ -39,6 +39,10 @@ class Ask:
         """Tokens of the context that no KV is held of."""
         return self.context - self.computed
 
+    @property
+    def is_done(self) -> bool:
+        return not math.isnan(self.finish_s)
+
     def give(self, now_s: float) -> None:
         """A token leaves, or the prompt of an answer without tokens is through."""
         self.tokens_s.append(now_s)
@@ -65,7 +69,7 @@ class Sums:
     def of(cls, asks: Iterable[Ask], *, gateway_s: float) -> Sums:
         """Latencies count from the gateway."""
         rows = list(asks)
-        done = [ask for ask in rows if not math.isnan(ask.finish_s)]
+        done = [ask for ask in rows if ask.is_done]
         long = [ask for ask in done if ask.output > 1]
         return cls(
             arrived=len(rows),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -41,7 +40,7 @@ def same(found: Outcome, asks: Sequence[Ask], *, gateway_s: float, rel: float = 
 
 def latencies(asks: Sequence[Ask], *, gateway_s: float) -> dict[str, list[float]]:
     """Every latency that a run keeps in a histogram."""
-    done = [ask for ask in asks if not math.isnan(ask.finish_s)]
+    done = [ask for ask in asks if ask.is_done]
     return {
         "ttft": [ask.tokens_s[0] - ask.sent_s + gateway_s for ask in asks if ask.tokens_s],
         "e2e": [ask.finish_s - ask.sent_s + gateway_s for ask in done],

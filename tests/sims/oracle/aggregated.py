@@ -1,0 +1,98 @@
+"""Replicas that chunk prompts into decode steps: engines behind a router, step by step.
+
+A replica of several ranks has an engine for each, with a share of blocks and places; they step together, as long as
+the slowest needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sims.systems.llm_serving import Config, UnitClass
+from tests.sims.oracle.asks import Ask
+from tests.sims.oracle.course import NEVER, Router, Source, follow
+from tests.sims.oracle.engine import Engine
+from tests.sims.oracle.step_times import decode_s, prompts_s, table_s
+
+
+def engine_of(traits: UnitClass) -> Engine:
+    """The engine of one rank."""
+    ranks = traits.prefill_ranks
+    return Engine(
+        blocks=traits.kv_capacity_tokens // ranks // traits.block_tokens,
+        block_tokens=traits.block_tokens,
+        cap=max(1, traits.max_running // ranks),
+        budget_tokens=traits.prefill_budget_tokens,
+        whole_prompt=traits.reserve_full_prompt,
+    )
+
+
+class Replica:
+    """Engines in lockstep."""
+
+    def __init__(self, traits: UnitClass, *, done: Callable[[Ask, float], None]) -> None:
+        self._traits = traits
+        self._done = done
+        self.engines = [engine_of(traits) for _ in range(traits.prefill_ranks)]
+        self.next_s = NEVER
+
+    @property
+    def load(self) -> int:
+        return sum(ask.whole for engine in self.engines for ask in [*engine.running, *engine.waiting])
+
+    def take(self, ask: Ask, now_s: float) -> None:
+        min(
+            self.engines, key=lambda engine: sum(one.whole for one in [*engine.running, *engine.waiting])
+        ).waiting.append(ask)
+        if self.next_s == NEVER:
+            self._begin(now_s)
+
+    def act(self, now_s: float) -> None:
+        for engine in self.engines:
+            for ask in engine.end_step(now_s):
+                self._done(ask, now_s)
+        self._begin(now_s)
+
+    def _begin(self, now_s: float) -> None:
+        for engine in self.engines:
+            engine.schedule()
+        works = any(engine.step for engine in self.engines)
+        self.next_s = now_s + max(self._step_s(engine) for engine in self.engines) if works else NEVER
+
+    def _step_s(self, engine: Engine) -> float:
+        traits, ranks = self._traits, len(self.engines)
+        decoding = [part.ask for part in engine.step if part.decodes]
+        kv_tokens = sum(ask.context for ask in decoding)
+        return (
+            traits.step_s
+            + table_s(traits, sum(part.tokens for part in engine.step))
+            + decode_s(traits, sequences=ranks * len(decoding), kv_tokens=ranks * kv_tokens)
+            + prompts_s(traits, [(part.tokens, part.ask.computed) for part in engine.step if not part.decodes])
+        )
+
+
+class Fleet:
+    """Replicas and the router before them."""
+
+    def __init__(self, config: Config) -> None:
+        self.replicas = [Replica(traits, done=self.finish) for traits in config.decoders for _ in range(traits.count)]
+        self._router = Router(config.router)
+
+    def arrive(self, ask: Ask, now_s: float) -> None:
+        smallest = min(engine.blocks * engine.block_tokens for one in self.replicas for engine in one.engines)
+        if ask.whole > smallest:
+            ask.refused = True
+            return
+        # The last token of a prompt is always computed.
+        ask.computed = min(ask.cached, ask.input - 1)
+        self.replicas[self._router.choose([one.load for one in self.replicas])].take(ask, now_s)
+
+    def finish(self, ask: Ask, now_s: float) -> None:
+        """A client may send its next one."""
+
+
+def serve(config: Config, asks: Sequence[Ask]) -> Fleet:
+    """Follow the requests to their ends."""
+    fleet = Fleet(config)
+    follow([Source(asks, to=fleet.arrive), *fleet.replicas])
+    return fleet

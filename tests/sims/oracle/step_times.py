@@ -1,0 +1,32 @@
+"""How long a step lasts, as the traits of a unit say; a table is read by numpy, and goes on along its last slope."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sims.systems.llm_serving.config import UnitTraits
+
+
+def table_s(traits: UnitTraits, tokens: int) -> float:
+    """Seconds by tokens in the step; none without a table."""
+    if not traits.step_table:
+        return 0.0
+    grid, times_s = np.array(traits.step_table, float).T
+    if tokens <= grid[-1]:
+        return float(np.interp(tokens, grid, times_s))
+    slope = (times_s[-1] - times_s[-2]) / (grid[-1] - grid[-2])
+    return float(times_s[-1] + slope * (tokens - grid[-1]))
+
+
+def decode_s(traits: UnitTraits, *, sequences: float, kv_tokens: float) -> float:
+    """What sequences that decode and the KV they read add to a step."""
+    return sequences * traits.step_s_per_sequence + kv_tokens * traits.step_s_per_kv_token
+
+
+def prompts_s(traits: UnitTraits, chunks: list[tuple[int, int]]) -> float:
+    """What chunks of prompts, (tokens, context before them), add to a step."""
+    tokens = sum(chunk for chunk, _ in chunks)
+    pairs = sum(chunk * (before + chunk / 2) for chunk, before in chunks)
+    if tokens == 0:
+        return 0.0
+    return traits.prefill_step_s + tokens * traits.prefill_s_per_token + pairs * traits.prefill_s_per_token_pair
