@@ -21,10 +21,15 @@ def engine_of(traits: UnitClass) -> Engine:
     return Engine(
         blocks=traits.kv_capacity_tokens // ranks // traits.block_tokens,
         block_tokens=traits.block_tokens,
-        cap=max(1, traits.max_running // ranks),
+        cap=traits.max_running,
         budget_tokens=traits.prefill_budget_tokens,
         whole_prompt=traits.reserve_full_prompt,
     )
+
+
+def pledged(engine: Engine) -> int:
+    """Prompts and full answers of all that run or wait there [tokens]."""
+    return sum(ask.whole for ask in [*engine.running, *engine.waiting])
 
 
 class Replica:
@@ -38,14 +43,13 @@ class Replica:
 
     @property
     def load(self) -> int:
-        return sum(ask.whole for engine in self.engines for ask in [*engine.running, *engine.waiting])
+        return sum(pledged(engine) for engine in self.engines)
 
     def take(self, ask: Ask, now_s: float) -> None:
-        min(
-            self.engines, key=lambda engine: sum(one.whole for one in [*engine.running, *engine.waiting])
-        ).waiting.append(ask)
+        """Queue at the engine with the fewest tokens pledged; one at rest wakes once all of this moment are there."""
+        min(self.engines, key=pledged).waiting.append(ask)
         if self.next_s == NEVER:
-            self._begin(now_s)
+            self.next_s = now_s
 
     def act(self, now_s: float) -> None:
         for engine in self.engines:
@@ -86,6 +90,10 @@ class Fleet:
         # The last token of a prompt is always computed.
         ask.computed = min(ask.cached, ask.input - 1)
         self.replicas[self._router.choose([one.load for one in self.replicas])].take(ask, now_s)
+
+    @property
+    def preemptions(self) -> int:
+        return sum(engine.preemptions for one in self.replicas for engine in one.engines)
 
     def finish(self, ask: Ask, now_s: float) -> None:
         """A client may send its next one."""

@@ -15,7 +15,7 @@ from sims.parts.arrivals import Table
 from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config
 
-UNITS = st.integers(1, 4)
+UNITS = st.sampled_from([1, 1, 2, 3, 4])
 SHARED: dict[str, st.SearchStrategy[Any]] = {
     "decode_units": UNITS,
     "prefill_ranks": UNITS,
@@ -27,6 +27,8 @@ SHARED: dict[str, st.SearchStrategy[Any]] = {
     "prefill_step_s": st.sampled_from([0.0, 2.3e-3]),
     "prefill_s_per_token": st.sampled_from([1.03e-4]),
     "gateway_s": st.sampled_from([0.0, 3.1e-3]),
+    "prefill_s_per_token_pair": st.sampled_from([0.0, 1.1e-6]),
+    "step_table": st.sampled_from([(), ((1, 0.00307), (8, 0.00411), (100, 0.0209))]),
     "router": st.sampled_from(["least_loaded", "round_robin"]),
 }
 APART: dict[str, st.SearchStrategy[Any]] = {
@@ -40,7 +42,9 @@ APART: dict[str, st.SearchStrategy[Any]] = {
 }
 TOGETHER: dict[str, st.SearchStrategy[Any]] = {
     "aggregated": st.just(True),
-    "kv_capacity_tokens": st.sampled_from([90, 250, 5000]),
+    "kv_capacity_tokens": st.sampled_from([90, 250, 800, 5000]),
+    "block_tokens": st.sampled_from([1, 4, 16]),
+    "reserve_full_prompt": st.booleans(),
 }
 
 
@@ -56,15 +60,23 @@ class Case:
         return Trace(self.table)
 
 
+MIXED = st.tuples(
+    st.sampled_from([0.0, 0.0, 0.0007, 0.0131, 0.177, 1.93]),
+    st.integers(1, 60) | st.sampled_from([1, 16, 17, 64, 89, 90, 91, 300]),
+    st.integers(0, 30) | st.sampled_from([0, 1, 2, 88]),
+    st.sampled_from([0.0, 0.0, 0.37, 1.0]),
+)
+"""A gap from none (a burst) to longer than an answer, prompt, answer, cached share; some ask for none or too much."""
+PRESSING = st.tuples(
+    st.sampled_from([0.0, 0.0, 0.0007, 0.0131, 0.177]), st.integers(1, 30), st.integers(15, 58), st.just(0.0)
+)
+"""Answers that grow out of what there is for many at a time."""
+
+
 def tables(*, most: int = 40) -> st.SearchStrategy[Table]:
-    """Requests with gaps from none (a burst) to longer than an answer; some ask for no token, some for too many."""
-    row = st.tuples(
-        st.sampled_from([0.0, 0.0, 0.0007, 0.0131, 0.177, 1.93]),
-        st.integers(1, 60) | st.sampled_from([1, 16, 17, 64, 89, 90, 91, 300]),
-        st.integers(0, 30) | st.sampled_from([0, 1, 2, 88]),
-        st.sampled_from([0.0, 0.0, 0.37, 1.0]),
-    )
-    return st.lists(row, min_size=1, max_size=most).map(_table)
+    """Requests of either sort."""
+    mixed, pressing = st.lists(MIXED, min_size=1, max_size=most), st.lists(PRESSING, min_size=most // 2, max_size=most)
+    return (mixed | pressing).map(_table)
 
 
 def _table(rows: list[tuple[float, int, int, float]]) -> Table:
