@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sims.systems.llm_serving import Config
+from sims.systems.llm_serving import Config, UnitClass
 from tests.sims.oracle.asks import Ask
 from tests.sims.oracle.course import NEVER, Router, Source, follow
+from tests.sims.oracle.step_times import decode_s, prompts_s, table_s
 
 
 class PrefillRank:
@@ -29,26 +30,28 @@ class PrefillRank:
     def load(self) -> int:
         return sum(ask.todo for ask in self.queue)
 
-    def fill(self, budget_tokens: int) -> int:
-        """Take what the next step computes; how many tokens."""
+    def fill(self, budget_tokens: int) -> list[tuple[int, int]]:
+        """Take what the next step computes: chunks of so many tokens after so many."""
+        chunks: list[tuple[int, int]] = []
         left = budget_tokens
         while self.queue and left > 0:
             ask = self.queue[0]
             take = min(ask.todo, left)
+            chunks.append((take, ask.computed))
             ask.computed += take
             left -= take
             if ask.todo == 0:
                 self.through.append(self.queue.pop(0))
-        return budget_tokens - left
+        return chunks
 
 
 class PrefillUnit:
     """Ranks in lockstep."""
 
-    def __init__(self, config: Config, *, to: Callable[[Ask, PrefillRank, float], None]) -> None:
-        self._config = config
+    def __init__(self, traits: UnitClass, *, to: Callable[[Ask, PrefillRank, float], None]) -> None:
+        self._traits = traits
         self._to = to
-        self.ranks = [PrefillRank() for _ in range(config.prefill_ranks)]
+        self.ranks = [PrefillRank() for _ in range(traits.prefill_ranks)]
         self.next_s = NEVER
         self._under_way = 0
 
@@ -63,10 +66,9 @@ class PrefillUnit:
             self._begin(now_s)
 
     def _begin(self, now_s: float) -> None:
-        config = self._config
-        taken = [rank.fill(config.prefill_budget_tokens) for rank in self.ranks]
-        self._under_way = sum(taken)
-        step_s = config.prefill_step_s + max(taken) * config.prefill_s_per_token
+        taken = [rank.fill(self._traits.prefill_budget_tokens) for rank in self.ranks]
+        self._under_way = sum(tokens for chunks in taken for tokens, _ in chunks)
+        step_s = max(prompts_s(self._traits, chunks) for chunks in taken)
         self.next_s = now_s + step_s if any(taken) else NEVER
 
     def act(self, now_s: float) -> None:
@@ -93,9 +95,9 @@ class DecodeRank:
 class DecodeUnit:
     """Ranks in lockstep and those that wait for them; the fullest rank sets the time of a step."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self.ranks = [DecodeRank() for _ in range(config.decode_ranks)]
+    def __init__(self, traits: UnitClass) -> None:
+        self._traits = traits
+        self.ranks = [DecodeRank() for _ in range(traits.decode_ranks)]
         self.stepping = False
         self.next_s = NEVER
 
@@ -109,7 +111,7 @@ class DecodeUnit:
 
     def least_rank(self) -> DecodeRank:
         """By work in a step, counted in tokens: a sequence for as many as it takes the time of."""
-        a, c = self._config.step_s_per_sequence, self._config.step_s_per_kv_token
+        a, c = self._traits.step_s_per_sequence, self._traits.step_s_per_kv_token
         return min(self.ranks, key=lambda rank: self._work(rank, *((round(a / c), 1) if c else (1, 0))))
 
     @staticmethod
@@ -137,15 +139,24 @@ class DecodeUnit:
             self.next_s = min((ready_s for _, ready_s in self._coming()), default=NEVER)
 
     def _has_room(self, rank: DecodeRank, ask: Ask) -> bool:
-        pledged, config, ranks = sum(one.whole for one in rank.running) + ask.whole, self._config, len(self.ranks)
-        return pledged <= config.kv_capacity_tokens // ranks and len(rank.running) < max(1, config.max_running // ranks)
+        pledged, traits, ranks = sum(one.whole for one in rank.running) + ask.whole, self._traits, len(self.ranks)
+        return pledged <= traits.kv_capacity_tokens // ranks and len(rank.running) < max(1, traits.max_running // ranks)
 
     def _step_s(self) -> float:
-        config, ranks = self._config, len(self.ranks)
-        return config.step_s + max(
-            len(rank.running) * ranks * config.step_s_per_sequence + rank.kv * ranks * config.step_s_per_kv_token
-            for rank in self.ranks
+        traits, ranks = self._traits, len(self.ranks)
+        sequences = sum(len(rank.running) for rank in self.ranks)
+        return (
+            traits.step_s
+            + table_s(traits, sequences)
+            + max(
+                decode_s(traits, sequences=ranks * len(rank.running), kv_tokens=ranks * rank.kv) for rank in self.ranks
+            )
         )
+
+
+def each(classes: Sequence[UnitClass]) -> list[UnitClass]:
+    """The traits of every unit, in order."""
+    return [one for one in classes for _ in range(one.count)]
 
 
 class Fleet:
@@ -153,12 +164,12 @@ class Fleet:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.prefills = [PrefillUnit(config, to=self.hand_over) for _ in range(config.prefill_units)]
-        self.units = [DecodeUnit(config) for _ in range(config.decode_units)]
+        self.prefills = [PrefillUnit(one, to=self.hand_over) for one in each(config.prefillers)]
+        self.units = [DecodeUnit(one) for one in each(config.decoders)]
         self._routers = Router(config.router), Router(config.router)
 
     def arrive(self, ask: Ask, now_s: float) -> None:
-        if ask.whole > self._config.kv_capacity_tokens // self._config.decode_ranks:
+        if ask.whole > min(one.kv_capacity_tokens // one.decode_ranks for one in self._config.decoders):
             ask.refused = True
             return
         # The last token of a prompt is always computed.

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from sims.parts.arrivals import Table
 from sims.parts.traces import Trace
-from sims.systems.llm_serving import Config
+from sims.systems.llm_serving import Config, UnitClass
 
 UNITS = st.sampled_from([1, 1, 2, 3, 4])
-SHARED: dict[str, st.SearchStrategy[Any]] = {
-    "decode_units": UNITS,
+Drawn = dict[str, st.SearchStrategy[Any]]
+TRAITS: Drawn = {
     "prefill_ranks": UNITS,
     "prefill_budget_tokens": st.sampled_from([1, 7, 64, 5000]),
     "max_running": st.sampled_from([1, 2, 5, 1000]),
@@ -26,26 +26,36 @@ SHARED: dict[str, st.SearchStrategy[Any]] = {
     "step_s_per_kv_token": st.sampled_from([0.0, 1.09e-6]),
     "prefill_step_s": st.sampled_from([0.0, 2.3e-3]),
     "prefill_s_per_token": st.sampled_from([1.03e-4]),
-    "gateway_s": st.sampled_from([0.0, 3.1e-3]),
     "prefill_s_per_token_pair": st.sampled_from([0.0, 1.1e-6]),
     "step_table": st.sampled_from([(), ((1, 0.00307), (8, 0.00411), (100, 0.0209))]),
+    "kv_capacity_tokens": st.sampled_from([90, 250, 800, 5000]),
+}
+
+
+def classes(traits: Drawn) -> st.SearchStrategy[tuple[UnitClass, ...]]:
+    """Two sorts of units, one or two of each."""
+    one = st.fixed_dictionaries({**traits, "count": st.integers(1, 2)}).map(lambda found: UnitClass(**found))
+    return st.tuples(one, one)
+
+
+UNIT_OF_A_ROLE: Drawn = {**TRAITS, "decode_ranks": st.integers(1, 3)}
+REPLICA: Drawn = {**TRAITS, "block_tokens": st.sampled_from([1, 4, 16]), "reserve_full_prompt": st.booleans()}
+FLEET: Drawn = {
+    "decode_units": UNITS,
+    "gateway_s": st.sampled_from([0.0, 3.1e-3]),
     "router": st.sampled_from(["least_loaded", "round_robin"]),
 }
-APART: dict[str, st.SearchStrategy[Any]] = {
-    "aggregated": st.just(False),
+APART: Drawn = {
+    **FLEET,
+    **UNIT_OF_A_ROLE,
     "prefill_units": UNITS,
-    "decode_ranks": st.integers(1, 3),
-    "kv_capacity_tokens": st.sampled_from([90, 250, 5000]),
     "egress_s_per_token": st.sampled_from([0.0, 1.01e-5, 1.7e-3]),
     "ingress_s_per_token": st.sampled_from([0.0, 1.3e-5, 0.9e-3]),
     "hand_over_s": st.sampled_from([0.0, 1.9e-3]),
+    "decode_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
+    "prefill_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
 }
-TOGETHER: dict[str, st.SearchStrategy[Any]] = {
-    "aggregated": st.just(True),
-    "kv_capacity_tokens": st.sampled_from([90, 250, 800, 5000]),
-    "block_tokens": st.sampled_from([1, 4, 16]),
-    "reserve_full_prompt": st.booleans(),
-}
+TOGETHER: Drawn = {**FLEET, **REPLICA, "aggregated": st.just(True), "decode_classes": st.just(()) | classes(REPLICA)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +99,8 @@ def _table(rows: list[tuple[float, int, int, float]]) -> Table:
     )
 
 
-def _cases(values: dict[str, st.SearchStrategy[Any]], most: int) -> st.SearchStrategy[Case]:
-    setups = st.fixed_dictionaries({**SHARED, **values}).map(lambda found: Config(**found))
+def _cases(values: Drawn, most: int) -> st.SearchStrategy[Case]:
+    setups = st.fixed_dictionaries(values).map(lambda found: Config(**found))
     return st.builds(Case, setups, tables(most=most))
 
 
