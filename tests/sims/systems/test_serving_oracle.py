@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.systems.llm_serving import simulate
-from tests.sims.oracle import aggregated, disaggregated
+from tests.sims.oracle import disaggregated
 from tests.sims.oracle.asks import asked
 from tests.sims.oracle.compare import same
-from tests.sims.systems.serving_cases import Case, apart, together
+from tests.sims.systems.serving_cases import Case, apart
 
 
 @settings(max_examples=120, deadline=None)
@@ -22,14 +22,3 @@ def test_prefill_and_decode_units_serve_as_a_plain_simulation_does(case: Case, s
     asks = asked(case.arrivals, seed=1)
     disaggregated.serve(setup, asks)
     same(found, asks, gateway_s=setup.gateway_s)
-
-
-@settings(max_examples=200, deadline=None)
-@given(case=together(), single=st.booleans())
-def test_replicas_serve_as_a_plain_simulation_does(case: Case, single: bool) -> None:
-    setup = replace(case.config, most_steps=1) if single else case.config
-    found = simulate(setup, arrivals=case.arrivals, samples=2)
-    asks = asked(case.arrivals, seed=1)
-    fleet = aggregated.serve(setup, asks)
-    same(found, asks, gateway_s=setup.gateway_s)
-    assert found.preempted == fleet.preemptions

@@ -45,7 +45,7 @@ def served(case: Case, failures: Sequence[Failure] = (), **options: Any) -> Outc
 @given(FAILING)
 def test_the_books_of_any_system_balance_at_every_moment(drawn: tuple[Case, list[Failure]]) -> None:
     case, failures = drawn
-    found = audited(case.config, arrivals=case.arrivals, failures=failures, samples=12)
+    found = audited(case.config, arrivals=case.arrivals, failures=failures, samples=5)
     too_large = case.table.input + case.table.output > case.config.most_tokens
     assert found.ending == COMPLETE
     assert found.arrived == len(too_large)
