@@ -68,7 +68,7 @@ def make_state(config: Config, *, source: Source, from_s: float, batch_s: float)
     totals[0].more = 1
     window[0].from_s, window[0].batch_s = from_s, batch_s
     nodes = records.records(NODE, count=config.nodes)
-    nodes.alive, nodes.serving = 1, END
+    nodes.alive, nodes.weight, nodes.serving = 1, 1.0, END
     longest = max(2, source.longest_path)
     tiers = _tiers(config)
     return State(

@@ -47,6 +47,7 @@ NODE = np.dtype(
     [
         ("alive", "i8"),
         ("load", "i8"),
+        ("weight", "f8"),
         ("serving", "i8"),
         ("busy_s", "f8"),
         ("until_s", "f8"),

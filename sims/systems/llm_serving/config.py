@@ -10,6 +10,10 @@ from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import check_table
 
 
+USUAL_TOKENS = 1000
+"""Of KV in a sequence, where only the ratio of two units' times matters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTraits:
     """What a unit is like: a decode unit takes the times of decode, a prefill unit those of prefill, a replica both.
@@ -62,6 +66,10 @@ class UnitTraits:
             raise ValueError("a step must take time: step_s and prefill_step_s with their slopes are all 0")
 
 
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else 1.0
+
+
 def check_times(owner: object, *names: str) -> None:
     """Raise ValueError unless these are finite times."""
     for name in names:
@@ -75,6 +83,21 @@ class UnitClass(UnitTraits):
     """``count`` units that are alike, in a fleet of several sorts."""
 
     count: int
+
+    def weight(self, usual: UnitClass, *, decodes: bool) -> float:
+        """What a router counts a token of load for, against 1 in ``usual``: by the time it takes, or the KV it fills.
+
+        The larger of the two, so that a unit is neither the slowest nor the first to be full.
+        """
+        weighs = _ratio(self._token_s(decodes), usual._token_s(decodes))
+        return max(weighs, usual.kv_capacity_tokens / self.kv_capacity_tokens) if decodes else weighs
+
+    def _token_s(self, decodes: bool) -> float:
+        """What one more token in a step adds to it: of a prompt, or of KV with its share in a sequence."""
+        if not decodes:
+            return (self.prefill_step_s / self.prefill_budget_tokens + self.prefill_s_per_token) / self.prefill_ranks
+        table_s = (self.step_table[-1][1] - self.step_table[0][1]) / self.step_table[-1][0] if self.step_table else 0.0
+        return (self.step_s_per_sequence + table_s) / USUAL_TOKENS + self.step_s_per_kv_token
 
     def check(self) -> None:
         """Raise ValueError naming what is impossible."""
@@ -101,6 +124,8 @@ class Config(UnitTraits):
     ingress_s_per_token: float = 0.0
     """Of the network of one rank: that of prefill, and that of decode."""
     hand_over_s: float = 0.0
+    overlap_share: float = 0.0
+    """Of a transfer: what goes layer by layer while the last step of its prompt is computed, as far as that lasts."""
     gateway_s: float = 0.0
     """What passes before a request reaches the router; part of its latencies."""
     router: str = "least_loaded"
@@ -120,6 +145,8 @@ class Config(UnitTraits):
         for one in (self, *self.decode_classes, *self.prefill_classes):
             one.check()
         check_times(self, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s")
+        if not 0 <= self.overlap_share <= 1:
+            raise ValueError(f"overlap_share must be from 0 to 1, is {self.overlap_share}")
         if self.most_tokens < 1:
             raise ValueError("kv_capacity_tokens must be at least one for each of the decode_ranks")
         if self.router not in CODES:

@@ -54,7 +54,13 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
 
 @inner
 def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
-    """Hand the KV of a filled request over to a rank of a decode unit, which may have to look up earlier."""
+    """Hand the KV of a request over that was computed some time ago."""
+    hand_to_unit(state, slot, 0.0, now_s)
+
+
+@inner
+def hand_to_unit(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
+    """Hand KV over to a rank of a decode unit, which may have to look up earlier; it took ``computed_s`` until now."""
     totals, params, request = state.totals[0], state.params[0], state.requests[slot]
     u = choose(params.router, state.units, totals.turn_unit)
     if u < 0:
@@ -76,6 +82,7 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
         params.egress_s_per_token,
         params.ingress_s_per_token,
         params.hand_over_s,
+        min(computed_s, params.overlap_share * tokens * max(params.egress_s_per_token, params.ingress_s_per_token)),
         now_s,
     )
     insert_by_ready(state.waiting[u], state.requests, slot)
@@ -84,11 +91,11 @@ def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def end_prompt(state, slot, now_s):  # type: ignore[no-untyped-def]
+def end_prompt(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: it moves on, or is done when no token was asked for."""
     totals, window, request = state.totals[0], state.window[0], state.requests[slot]
     if request.output > request.generated:
-        send_to_unit(state, slot, now_s)
+        hand_to_unit(state, slot, computed_s, now_s)
         return
     on_first_token(totals, window, state.batches, state.ttft, request, now_s, 1)
     on_finish(totals, window, state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
@@ -104,7 +111,7 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     unit.busy_s += unit.lasts_s
     for index in range(unit.first_rank, unit.first_rank + unit.ranks):
         for _ in range(state.queues[index].finishing):
-            end_prompt(state, pop(state.queues[index], state.requests), now_s)
+            end_prompt(state, pop(state.queues[index], state.requests), unit.lasts_s, now_s)
         state.queues[index].finishing = 0
     start_prefill(state, p, now_s)
 

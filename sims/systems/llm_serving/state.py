@@ -30,6 +30,7 @@ PARAMS = np.dtype(
         ("egress_s_per_token", "f8"),
         ("ingress_s_per_token", "f8"),
         ("hand_over_s", "f8"),
+        ("overlap_share", "f8"),
         ("gateway_s", "f8"),
         ("most_steps", "i8"),
         ("router", "i8"),
@@ -140,6 +141,7 @@ def units_of(dtype: np.dtype, *, classes: Sequence[UnitClass], first_table: int 
         for name in {field.name for field in fields(UnitTraits)} & set(dtype.names or ()):
             mine[name] = getattr(one, name)
         mine["ranks"] = one.prefill_ranks
+        mine["weight"] = one.weight(classes[0], decodes=dtype is parts.UNIT)
         mine["table"] = table if one.step_table else NO_TABLE
         begin += one.count
     made.alive = 1

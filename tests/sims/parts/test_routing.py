@@ -11,6 +11,7 @@ from sims.parts.routing.dispatch import CODES, choose
 def stations(*loads: int, dead: tuple[int, ...] = ()):
     made = records(UNIT, count=len(loads))
     made.load = loads
+    made.weight = 1.0
     made.alive = [0 if index in dead else 1 for index in range(len(loads))]
     return made
 
@@ -32,6 +33,16 @@ def test_each_code_reaches_its_policy() -> None:
 def test_the_least_loaded_that_lives_is_chosen_and_ties_go_to_the_first() -> None:
     assert least_loaded.choose(stations(4, 2, 2), 0) == 1
     assert least_loaded.choose(stations(4, 2, 2, dead=(1,)), 0) == 2
+
+
+def test_a_slower_station_is_loaded_less() -> None:
+    some = stations(10, 6)
+    some[1].weight = 2.0
+    assert least_loaded.choose(some, 0) == 0
+    some[0].load = 12
+    assert least_loaded.choose(some, 0) == 0, "a tie goes to the first"
+    some[0].load = 13
+    assert least_loaded.choose(some, 0) == 1
 
 
 def test_turns_pass_over_the_dead() -> None:
