@@ -9,7 +9,6 @@ from sims.parts.ranks import MOST_RANKS
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import check_table
 
-
 USUAL_TOKENS = 1000
 """Of KV in a sequence, where only the ratio of two units' times matters."""
 

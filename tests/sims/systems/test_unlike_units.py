@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +27,8 @@ SLOW = UnitClass(
 FAST = replace(SLOW, step_s_per_sequence=1e-4, kv_capacity_tokens=200_000, prefill_ranks=4, decode_ranks=4)
 
 
-def fleet(**changes: object) -> Config:
-    values = {"decode_classes": (FAST, SLOW), "prefill_classes": (FAST, SLOW), **changes}
-    return config(**values)
+def fleet() -> Config:
+    return config(decode_classes=(FAST, SLOW), prefill_classes=(FAST, SLOW))
 
 
 def test_a_unit_twice_as_fast_and_large_gets_twice_the_load() -> None:
@@ -79,7 +79,12 @@ def test_no_more_is_hidden_than_the_prompt_takes() -> None:
 
 def test_two_prompts_of_one_step_share_the_network_of_the_rank_they_come_to() -> None:
     """Two prefill ranks send 100 tokens each to the only decode rank, 10 ms a transfer: the second waits 10 ms."""
-    costs = {"egress_s_per_token": 1e-5, "ingress_s_per_token": 1e-4, "decode_units": 1, "decode_ranks": 1}
+    costs: dict[str, Any] = {
+        "egress_s_per_token": 1e-5,
+        "ingress_s_per_token": 1e-4,
+        "decode_units": 1,
+        "decode_ranks": 1,
+    }
     table = Table(np.zeros(3), np.array([1, 100, 100]), np.array([0, 1, 1]))
     found = audited(config(prefill_units=1, prefill_step_s=0.0, **costs), arrivals=Trace(table))
     first_s, second_s = 0.0101 + 0.010 + 0.001, 0.0101 + 0.020 + 0.001
