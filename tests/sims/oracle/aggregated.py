@@ -12,7 +12,7 @@ from sims.systems.llm_serving import Config, UnitClass
 from tests.sims.oracle.asks import Ask
 from tests.sims.oracle.course import NEVER, Router, Source, follow
 from tests.sims.oracle.engine import Engine
-from tests.sims.oracle.step_times import decode_s, prompts_s, table_s
+from tests.sims.oracle.step_times import burdens, decode_s, kv_token_s, prompts_s, table_s
 
 
 def engine_of(traits: UnitClass) -> Engine:
@@ -36,7 +36,7 @@ class Replica:
     """Engines in lockstep."""
 
     def __init__(self, traits: UnitClass, *, done: Callable[[Ask, float], None]) -> None:
-        self._traits = traits
+        self.traits = traits
         self._done = done
         self.engines = [engine_of(traits) for _ in range(traits.prefill_ranks)]
         self.next_s = NEVER
@@ -64,7 +64,7 @@ class Replica:
         self.next_s = now_s + max(self._step_s(engine) for engine in self.engines) if works else NEVER
 
     def _step_s(self, engine: Engine) -> float:
-        traits, ranks = self._traits, len(self.engines)
+        traits, ranks = self.traits, len(self.engines)
         decoding = [part.ask for part in engine.step if part.decodes]
         kv_tokens = sum(ask.context for ask in decoding)
         return (
@@ -89,7 +89,8 @@ class Fleet:
             return
         # The last token of a prompt is always computed.
         ask.computed = min(ask.cached, ask.input - 1)
-        self.replicas[self._router.choose([one.load for one in self.replicas])].take(ask, now_s)
+        loads = burdens([(one.load, one.traits) for one in self.replicas], of=kv_token_s, kv=True)
+        self.replicas[self._router.choose(loads)].take(ask, now_s)
 
     @property
     def preemptions(self) -> int:

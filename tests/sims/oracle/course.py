@@ -54,7 +54,7 @@ class Router:
         self._policy = policy
         self._turn = 0
 
-    def choose(self, loads: Sequence[int]) -> int:
+    def choose(self, loads: Sequence[float]) -> int:
         if self._policy == "round_robin":
             self._turn += 1
             return (self._turn - 1) % len(loads)

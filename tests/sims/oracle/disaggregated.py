@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from sims.systems.llm_serving import Config, UnitClass
 from tests.sims.oracle.asks import Ask
 from tests.sims.oracle.course import NEVER, Router, Source, follow
-from tests.sims.oracle.step_times import decode_s, prompts_s, table_s
+from tests.sims.oracle.step_times import burdens, decode_s, kv_token_s, prompt_token_s, prompts_s, table_s
 
 
 class PrefillRank:
@@ -49,7 +49,7 @@ class PrefillUnit:
     """Ranks in lockstep."""
 
     def __init__(self, traits: UnitClass, *, to: Callable[[Ask, PrefillRank, float], None]) -> None:
-        self._traits = traits
+        self.traits = traits
         self._to = to
         self.ranks = [PrefillRank() for _ in range(traits.prefill_ranks)]
         self.next_s = NEVER
@@ -66,9 +66,9 @@ class PrefillUnit:
             self._begin(now_s)
 
     def _begin(self, now_s: float) -> None:
-        taken = [rank.fill(self._traits.prefill_budget_tokens) for rank in self.ranks]
+        taken = [rank.fill(self.traits.prefill_budget_tokens) for rank in self.ranks]
         self._under_way = sum(tokens for chunks in taken for tokens, _ in chunks)
-        step_s = max(prompts_s(self._traits, chunks) for chunks in taken)
+        step_s = max(prompts_s(self.traits, chunks) for chunks in taken)
         self.next_s = now_s + step_s if any(taken) else NEVER
 
     def act(self, now_s: float) -> None:
@@ -96,7 +96,7 @@ class DecodeUnit:
     """Ranks in lockstep and those that wait for them; the fullest rank sets the time of a step."""
 
     def __init__(self, traits: UnitClass) -> None:
-        self._traits = traits
+        self.traits = traits
         self.ranks = [DecodeRank() for _ in range(traits.decode_ranks)]
         self.stepping = False
         self.next_s = NEVER
@@ -111,7 +111,7 @@ class DecodeUnit:
 
     def least_rank(self) -> DecodeRank:
         """By work in a step, counted in tokens: a sequence for as many as it takes the time of."""
-        a, c = self._traits.step_s_per_sequence, self._traits.step_s_per_kv_token
+        a, c = self.traits.step_s_per_sequence, self.traits.step_s_per_kv_token
         return min(self.ranks, key=lambda rank: self._work(rank, *((round(a / c), 1) if c else (1, 0))))
 
     @staticmethod
@@ -139,11 +139,11 @@ class DecodeUnit:
             self.next_s = min((ready_s for _, ready_s in self._coming()), default=NEVER)
 
     def _has_room(self, rank: DecodeRank, ask: Ask) -> bool:
-        pledged, traits, ranks = sum(one.whole for one in rank.running) + ask.whole, self._traits, len(self.ranks)
+        pledged, traits, ranks = sum(one.whole for one in rank.running) + ask.whole, self.traits, len(self.ranks)
         return pledged <= traits.kv_capacity_tokens // ranks and len(rank.running) < max(1, traits.max_running // ranks)
 
     def _step_s(self) -> float:
-        traits, ranks = self._traits, len(self.ranks)
+        traits, ranks = self.traits, len(self.ranks)
         sequences = sum(len(rank.running) for rank in self.ranks)
         return (
             traits.step_s
@@ -174,13 +174,15 @@ class Fleet:
             return
         # The last token of a prompt is always computed.
         ask.computed = min(ask.cached, ask.input - 1)
-        self.prefills[self._routers[0].choose([unit.load for unit in self.prefills])].take(ask, now_s)
+        loads = burdens([(unit.load, unit.traits) for unit in self.prefills], of=prompt_token_s, kv=False)
+        self.prefills[self._routers[0].choose(loads)].take(ask, now_s)
 
     def hand_over(self, ask: Ask, rank: PrefillRank, now_s: float) -> None:
         if ask.output == 0:
             ask.give(now_s)
             return
-        config, unit = self._config, self.units[self._routers[1].choose([unit.load for unit in self.units])]
+        config, loads = self._config, [(unit.load, unit.traits) for unit in self.units]
+        unit = self.units[self._routers[1].choose(burdens(loads, of=kv_token_s, kv=True))]
         to = unit.least_rank()
         start_s = max(now_s, rank.egress_free_s, to.ingress_free_s)
         rank.egress_free_s = start_s + ask.context * config.egress_s_per_token
