@@ -134,6 +134,14 @@ class SimulationOption(Shape):
     only_with: OnlyWith | None
 
 
+class DrillInfo(Shape):
+    """A preset of the kind: the same event on variants of a design; POST its name to /drills/."""
+
+    name: str
+    label: str
+    question: str
+
+
 class KindSummary(Shape):
     kind: str
     label: str
@@ -157,6 +165,7 @@ class KindDetail(KindSummary):
     defaults: dict[str, Any]
     metrics: list[MetricInfo]
     simulation_options: list[SimulationOption]
+    drills: list[DrillInfo]
     examples: list[ExampleShape]
     method: str = Field(description="The method notes, Markdown.")
 
@@ -220,6 +229,41 @@ class JobShape(Shape):
     url: str
     result_url: str | None
     document_url: str | None
+
+
+class DrillSummary(Shape):
+    id: UUID
+    drill: str
+    kind: str
+    title: str
+    design: UUID | None
+    created_at: datetime
+    url: str
+
+
+class DrillRun(Shape):
+    """A variant of the design and its simulation."""
+
+    label: str
+    name: str
+    changes: dict[str, Any] = Field(description="Fields of the spec that differ from the first variant.")
+    spec: dict[str, Any]
+    state: str | None
+    fraction: float | None
+    job_url: str | None
+    result_url: str | None
+
+
+class DrillShape(DrillSummary):
+    question: str
+    how: dict[str, Any]
+    state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+    fraction: float
+    eta_s: float | None
+    answer: str | None = Field(description="In a sentence, once all runs have succeeded; **claims** are marked.")
+    runs: list[DrillRun]
+    phases: list[dict[str, Any]] = Field(description="Each run before, during and after; base units.")
+    comparison_url: str
 
 
 class ShareShape(Shape):

@@ -129,12 +129,14 @@ class Variant:
 class FollowUp:
     """What an experienced reviewer asks, answered with this design's figures.
 
-    ``simulate`` names the options of a simulation that would show it over time, if one would.
+    ``simulate`` names the options of a simulation that would show it over time, if one would; ``drill`` the drill of
+    the kind's simulator that plays it on this design and a sturdier one.
     """
 
     question: str
     answer: str
     simulate: Mapping[str, Any] | None = None
+    drill: str = ""
 
 
 class Advice(Protocol):

@@ -8,6 +8,24 @@ from typing import Any, Protocol
 
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result
 from planner.core.simulation import Hooks, SimulationRequest, Workload
+from planner.core.text import gettext_noop as _
+
+_NOW = (
+    MetricDef("requests_arrived", _("Arrived"), "requests", whole=True),
+    MetricDef("requests_finished", _("Finished"), "requests", whole=True),
+    MetricDef("requests_in_flight", _("In flight"), "requests", whole=True),
+    MetricDef("requests_lost", _("Lost"), "requests", whole=True),
+    MetricDef("queued", _("Queued"), "requests", whole=True),
+    MetricDef("waiting", _("Waiting for decode"), "requests", whole=True),
+    MetricDef("running", _("Decoding"), "requests", whole=True),
+    MetricDef("kv_share", _("KV pool in use"), "ratio"),
+    MetricDef("units_up", _("Units up"), "units", whole=True),
+    MetricDef("prefill_units_up", _("Prefill units up"), "units", whole=True),
+    MetricDef("steps_done", _("Steps done"), "steps", whole=True),
+    MetricDef("answers_running", _("Answers under way"), "answers", whole=True),
+)
+NOW: Mapping[str, MetricDef] = {definition.name: definition for definition in _NOW}
+"""What a run under way may tell of this moment (`Hooks.progress`, partial) beside the figures of its result."""
 
 NO_REQUESTS = ("requests_arrived", "requests_finished", "requests_rejected", "requests_in_flight")
 

@@ -81,6 +81,15 @@ def items_view(items: Sequence[Item], *, name: str = "") -> dict[str, Any]:
     }
 
 
+def differing_inputs(saved: Saved) -> list[dict[str, Any]]:
+    """The inputs in which the designs of a comparison differ (IN above); none where one of them no longer answers."""
+    try:
+        items, _missing = _items(saved.items, team=saved.team)
+    except (InvalidField, *estimation.CANNOT_ANSWER):
+        return []
+    return [_input_row(row) for row in compare([_compared(item) for item in items]).differing]
+
+
 def objective_rows(comparison: Comparison) -> list[MetricRow]:
     """Metrics with an objective in any of the designs."""
     rows = [row for group in comparison.groups.values() for row in group]

@@ -1,4 +1,4 @@
-"""Saved designs with their revisions, comparisons, and the links that share them."""
+"""Saved designs with their revisions, comparisons and drills, and the links that share them."""
 
 from __future__ import annotations
 
@@ -71,6 +71,22 @@ class Comparison(models.Model):
     items = models.JSONField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+
+class Drill(models.Model):
+    """A preset of a kind, played on the designs of a comparison: ``runs`` are their simulations, in its order, by the
+    key that their jobs share ([{"label", "key"}]). ``key`` digests all of it: the same drill is kept once.
+    """
+
+    comparison = models.OneToOneField(Comparison, on_delete=models.CASCADE, primary_key=True, related_name="drill")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="drills")
+    kind = models.CharField(max_length=40)
+    name = models.CharField(max_length=60)
+    design = models.ForeignKey(Design, on_delete=models.SET_NULL, null=True, related_name="drills")
+    design_revision = models.PositiveIntegerField(null=True)
+    how = models.JSONField()
+    runs = models.JSONField()
+    key = models.CharField(max_length=64, db_index=True)
 
 
 class Share(models.Model):

@@ -1,4 +1,4 @@
-"""Reads of designs, revisions, comparisons and shares; always within a team, except by a share's secret link."""
+"""Reads of designs, revisions, comparisons, drills and shares; within a team, except by a share's secret link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from planner.accounts.models import Team
 from planner.accounts.selectors import row_id, scoped
 from planner.designs import links
-from planner.designs.models import Comparison, Design, Revision, Share
+from planner.designs.models import Comparison, Design, Drill, Revision, Share
 
 
 def designs(team: Team, *, q: str = "", kind: str = "", tag: str = "", deleted: bool = False) -> QuerySet[Design]:
@@ -59,6 +59,17 @@ def comparisons(team: Team) -> QuerySet[Comparison]:
 def comparison(team: Team, id: UUID | str) -> Comparison:
     """One comparison; raises `Comparison.DoesNotExist`."""
     return scoped(Comparison.objects.select_related("team"), team).get(id=row_id(id))
+
+
+def drills(team: Team) -> QuerySet[Drill]:
+    """Drills of a team, newest first."""
+    found = scoped(Drill.objects.select_related("comparison", "team", "design"), team)
+    return found.order_by("-comparison__created_at", "comparison_id")
+
+
+def drill(team: Team, id: UUID | str) -> Drill:
+    """One drill, by the id of its comparison; raises `Drill.DoesNotExist`."""
+    return drills(team).get(comparison_id=row_id(id))
 
 
 def shares(team: Team, *, design: Design | None = None, comparison: Comparison | None = None) -> QuerySet[Share]:

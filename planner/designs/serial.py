@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from planner.core.result import Evidence, Finding, Metric, MetricDef, Result, Series
+from planner.core.result import Answer, Column, Evidence, Finding, Metric, MetricDef, Result, Series
 
 
 def plain(value: Any) -> Any:
@@ -86,3 +86,19 @@ def result_json(result: Result) -> dict[str, Any]:
         "provenance": plain(result.provenance),
         "evidence": [evidence_json(found) for found in result.evidence],
     }
+
+
+def series_from(name: str, written: Mapping[str, Any]) -> Series:
+    """The series that `series_json` wrote."""
+    return Series(name, written["label"], tuple(Column(**column) for column in written["columns"]))
+
+
+def result_from(written: Mapping[str, Any]) -> Result:
+    """The figures, series and findings that `result_json` wrote; evidence and the answer's card are not read back."""
+    return Result(
+        metrics={name: metric_from(name, metric) for name, metric in written["metrics"].items()},
+        answer=Answer(metric="", sentence="", cost_metric=None),
+        findings=tuple(Finding(**finding) for finding in written["findings"]),
+        series={name: series_from(name, series) for name, series in written["series"].items()},
+        provenance=written["provenance"],
+    )

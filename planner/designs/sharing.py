@@ -64,8 +64,12 @@ def share_create(
     design: Design | None = None,
     comparison: Comparison | None = None,
     expires_at: datetime | None = None,
+    found: Mapping[str, Any] | None = None,
 ) -> Share:
-    """A link to the design or comparison as it is now; it does not follow later changes."""
+    """A link to the design or comparison as it is now; it does not follow later changes.
+
+    ``found`` is what has been simulated of a comparison, as its page shows it: frozen with the rest.
+    """
     if (design is None) == (comparison is None):
         raise ValueError("share one design or one comparison")
     if expires_at is not None and expires_at <= timezone.now():
@@ -74,7 +78,7 @@ def share_create(
         team=team,
         design=design,
         comparison=comparison,
-        frozen=texts.storable(_frozen(design, comparison=comparison), field="spec"),
+        frozen=texts.storable({**_frozen(design, comparison=comparison), **(found or {})}, field="spec"),
         created_by=user,
         expires_at=expires_at,
     )

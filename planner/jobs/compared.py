@@ -60,8 +60,8 @@ def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | N
     return {
         **runs[0].how,
         "jobs": [str(job.id) for job in jobs],
-        "metrics": _metrics(jobs, labels=labels),
-        "charts": _overlays(jobs, labels=labels),
+        "metrics": metrics_of(jobs, labels=labels),
+        "charts": overlays(jobs, labels=labels),
     }
 
 
@@ -86,7 +86,8 @@ def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Run]:
     return {key_of(**run.how): run for run in reversed(newest)}
 
 
-def _metrics(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+def metrics_of(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """What finished simulations have found, side by side; the first is the baseline."""
     compared = [
         Compared(label, job.kind, {}, Result(simulated_metrics(job), Answer("", "", cost_metric=None)))
         for label, job in zip(labels, jobs, strict=True)
@@ -95,7 +96,8 @@ def _metrics(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, An
     return [{"name": name, "rows": [side_by_side.metric_row(row) for row in rows]} for name, rows in groups.items()]
 
 
-def _overlays(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+def overlays(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Their charts that a comparison shows, each once with all of them in it."""
     by_name: dict[str, dict[str, Any]] = {}
     for label, job in zip(labels, jobs, strict=True):
         for written in (job.result or {}).get("charts", []):

@@ -13,11 +13,15 @@ from django.utils import timezone
 from planner import kinds
 from planner.accounts.models import Team
 from planner.accounts.selectors import row_id, scoped
-from planner.core.result import Metric, MetricDef
+from planner.core.result import Column, Metric, MetricDef, Series
+from planner.core.simulated import NOW
 from planner.designs import figures, serial, snapshot
 from planner.designs.models import Design
 from planner.jobs import states
 from planner.jobs.models import Job, JobLogLine, State
+
+_ONLY_GROW = ("requests_arrived", "requests_finished")
+"""Sums: a line of them says nothing."""
 
 ESTIMABLE_FRACTION = 0.01
 """Below this share done the time left is anybody's guess."""
@@ -77,6 +81,7 @@ def job_row(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         "eta_s": eta(job, elapsed_s=elapsed_s),
         "elapsed_s": elapsed_s,
         "simulated_s": job.simulated_s,
+        "horizon_s": horizon(job),
         "events": job.events,
         "events_per_s": job.events / elapsed_s if elapsed_s and job.events else None,
         "simulated_s_per_s": job.simulated_s / elapsed_s if elapsed_s and job.simulated_s else None,
@@ -100,6 +105,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         + findings, charts (as `charts.codec` reads), answer, provenance   once finished
         + log      [{at, event, text}]
         + partial  what the simulator last told, or null
+        + now      [ROW]   of the moment that a running job has reached: what has arrived, queues, runs
         + document {filename, media_type, bytes} or null
         + replications {asked, done} or null where there is one
 
@@ -118,6 +124,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         "answer": result.get("answer"),
         "provenance": result.get("provenance", {}),
         "partial": job.partial,
+        "now": now_rows(job),
         "log": [{"at": line.at.isoformat(), "event": line.event, "text": line.text} for line in log_lines(job)],
         "document": {name: result[name] for name in ("filename", "media_type", "bytes")}
         if "filename" in result
@@ -135,6 +142,33 @@ def replications(job: Job) -> dict[str, int] | None:
     return {"asked": asked, "done": asked if is_done else job.parts.filter(state=State.SUCCEEDED).count()}
 
 
+def now_rows(job: Job) -> list[dict[str, Any]]:
+    """The state of the system at the moment a running job has reached."""
+    told = job.partial or {}
+    values = {name: told.get(name) for name in NOW}
+    return [
+        figures.figure_row(Metric(NOW[name], value, basis="simulated"))
+        for name, value in values.items()
+        if isinstance(value, int | float)
+    ]
+
+
+def course_so_far(job: Job) -> Series | None:
+    """What a running job has told, over simulated time; None before there is a line to draw."""
+    told = (job.partial or {}).get("course") or {}
+    known = {**_definitions(job), **NOW}
+    if len(told.get("time_s", ())) < 2:
+        return None
+    columns = [
+        Column(name, known[name].label, known[name].unit, values)
+        for name, values in told.items()
+        if name in known and name not in _ONLY_GROW
+    ]
+    order = list(NOW)
+    columns.sort(key=lambda column: order.index(column.name) if column.name in order else len(order))
+    return Series("timeline", "", (Column("time_s", "", "s", told["time_s"]), *columns))
+
+
 def elapsed(job: Job, *, now: datetime) -> float | None:
     """Seconds since the present run started, or that it took; None before it started."""
     if job.started_at is None:
@@ -147,6 +181,17 @@ def eta(job: Job, *, elapsed_s: float | None) -> float | None:
     if job.state != State.RUNNING or elapsed_s is None or job.fraction < ESTIMABLE_FRACTION:
         return None
     return elapsed_s * (1 - job.fraction) / job.fraction
+
+
+def horizon(job: Job) -> float | None:
+    """How long the run is in simulated time [s]; None where that is not known, as of several runs in turn."""
+    if job.fraction < ESTIMABLE_FRACTION or not job.simulated_s:
+        return None
+    reached_s = job.simulated_s / job.fraction
+    asked_s = job.request.get("duration_s")
+    if asked_s is None:
+        return reached_s
+    return float(asked_s) if abs(reached_s - asked_s) <= 0.1 * asked_s else None
 
 
 def beside(job: Job, *, simulated: Mapping[str, Metric]) -> list[dict[str, Any]]:

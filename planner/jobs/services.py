@@ -52,6 +52,7 @@ def simulation_start(
     seed: int = 1,
     replications: int = 1,
     options: Mapping[str, Any] | None = None,
+    title: str = "",
 ) -> Job:
     """Ask for a simulation and return its job.
 
@@ -73,7 +74,7 @@ def simulation_start(
         team=team,
         user=user,
         purpose=Purpose.SIMULATION,
-        title=_title(estimate, design=design),
+        title=title[:200] or _title(estimate, design=design),
         design=design,
         revision=design.revision if design and design.spec == estimate.spec_json else None,
         kind=kind,

@@ -17,6 +17,7 @@ from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
 from planner.jobs import parts
+from planner.jobs.course import Remembered
 from planner.jobs.models import Job, Purpose
 from planner.jobs.requests import expected, replications, run_request, simulator_of, trial_of
 
@@ -33,7 +34,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
     """
     estimate, simulator, asked = _asked(job)
     beside = expected(estimate, request=asked)
-    counted = _Counted(hooks)
+    counted = _Counted(Remembered(hooks))
     if replications(job.request) > 1:
         found = trial_of(simulator).together(estimate.spec, estimate.catalog, asked, parts=parts.found(job.id))
         reached = {"simulated_s": job.simulated_s, "events": job.events}
@@ -60,7 +61,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
 def observe(job: Job, *, place: int, hooks: Hooks) -> dict[str, Any]:
     """Run one replication of a job and return the columns to store; what it shows is packed."""
     estimate, simulator, asked = _asked(job)
-    counted = _Counted(hooks)
+    counted = _Counted(Remembered(hooks))
     observed = trial_of(simulator).part(estimate.spec, estimate.catalog, asked, counted, place=place)
     return {"observed": observed, **counted.reached()}
 

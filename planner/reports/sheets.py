@@ -44,6 +44,20 @@ def simulation_csv(view: Mapping[str, Any]) -> str:
     return _written(rows)
 
 
+def drill_csv(view: Mapping[str, Any]) -> str:
+    """Return what the runs of a drill have found, one metric a row and a column for each (`jobs.drills.drill_view`)."""
+    names = [f"{run['label']} {run['name']}" for run in view["runs"]]
+    rows: list[Sequence[Any]] = [("group", "name", "label", "unit", *names)]
+    for group in view["metrics"]:
+        for row in group["rows"]:
+            values = [_value(cell["value"]) if cell else "" for cell in row["cells"]]
+            rows.append((group["name"], row["name"], row["label"], row["unit"], *values))
+    if view["phases"]:
+        rows += [(), ("run", *view["phases"]["columns"])]
+        rows += [(row["run"], *row["full"]) for row in view["phases"]["rows"]]
+    return _written(rows)
+
+
 def _unit(row: Mapping[str, Any]) -> str:
     return str(row.get("unit", ""))
 

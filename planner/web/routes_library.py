@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.web.views import api_guide, catalog, catalog_own, compare, jobs, methods, shared, workloads
+from planner.web.views import api_guide, catalog, catalog_own, compare, drills, jobs, methods, shared, workloads
 
 urlpatterns: list[URLPattern] = [
     path("compare/", compare.compare, name="compare"),
@@ -29,6 +29,9 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<uuid:job_id>/again/", jobs.job_retry, name="job-retry"),
     path("jobs/<uuid:job_id>/document/", jobs.job_document, name="job-document"),
     path("jobs/<uuid:job_id>/result.<str:form>", jobs.job_export, name="job-export"),
+    path("drills/<uuid:drill_id>/", drills.drill, name="drill"),
+    path("drills/<uuid:drill_id>/again/", drills.drill_again, name="drill-again"),
+    path("drills/<uuid:drill_id>/figures.csv", drills.drill_export, name="drill-export"),
     path("catalog/", catalog.catalog, name="catalog"),
     path("catalog/add/gpu/", catalog_own.gpu_add, name="catalog-add-gpu"),
     path("catalog/add/llm/", catalog_own.llm_add, name="catalog-add-llm"),

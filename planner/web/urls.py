@@ -28,6 +28,7 @@ urlpatterns = [
     path("designs/new/<slug:kind>/", editor.new, name="new-kind"),
     path("designs/live/<slug:kind>/", editor.live, name="live"),
     path("designs/simulate/<slug:kind>/", actions.simulate, name="simulate"),
+    path("designs/drill/<slug:kind>/", actions.drill, name="start-drill"),
     path("designs/keep-workload/<slug:kind>/", actions.keep_workload, name="keep-workload"),
     path("designs/<uuid:design_id>/", editor.design, name="design"),
     path("designs/<uuid:design_id>/history/", designs.history, name="history"),

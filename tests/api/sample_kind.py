@@ -11,7 +11,7 @@ from planner.core.chart import Axis, Chart, Trace
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.kind import DesignKind, FollowUp, Question, Spec, Variant, catalog_entry, choice, quantity, text
 from planner.core.result import Answer, Column, Finding, Metric, MetricDef, Result, Series
-from planner.core.simulation import Hooks, OptionDef, SimulationRequest, Simulator
+from planner.core.simulation import Drill, DrillVariant, Hooks, OptionDef, SimulationRequest, Simulator
 
 POWER = MetricDef(
     "power_w", "Power", "W", "lower", group="Power", help="Of all GPUs at full load", formula="gpus × TDP"
@@ -102,5 +102,15 @@ SAMPLE = DesignKind(
         trial=SampleTrial(),
         charts=lambda spec, _before, after: charts(spec, after),
         options=(OptionDef("depth", "Depth", 1, minimum=0),),
+        drills=(
+            Drill(
+                name="halve",
+                label="Halve it",
+                question="Half of it is gone. Who notices?",
+                how=lambda *_: {"duration_s": 60.0, "seed": 4, "options": {"depth": 2}},
+                variants=lambda *_: (DrillVariant("As it is"), DrillVariant("One GPU more", {"gpus": 9})),
+                answer=lambda drilled: f"**{len(drilled)}** of {drilled[1].spec.gpus} GPUs.",
+            ),
+        ),
     ),
 )

@@ -20,6 +20,7 @@ from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Entry, Workload
 from planner.designs import services
 from planner.designs.models import Comparison, Design, Share
+from planner.jobs import drills
 from planner.jobs.models import Job, Purpose, State
 from tests.api.caller import strict
 from tests.api.conftest import World
@@ -100,6 +101,10 @@ ACCESS: dict[tuple[str, str], Access] = {
     ("design-shares", "GET"): ROW,
     ("design-shares", "POST"): write_row(201),
     ("design-share", "DELETE"): write_row(204),
+    ("design-drills", "POST"): write_row(202, {"seed": 7}),
+    ("drills", "GET"): READ,
+    ("drills", "POST"): write(202, {"kind": "sample", "drill": "halve"}),
+    ("drill", "GET"): ROW,
     ("simulations", "POST"): write(202, {"kind": "sample", "seed": 7}),
     ("jobs", "GET"): READ,
     ("job", "GET"): ROW,
@@ -176,6 +181,7 @@ def rows_of(world: World) -> dict[str, dict[str, Any]]:
     )
     failed = Job.objects.create(**made, purpose=Purpose.SIMULATION, state=State.FAILED, request=request, key="c")
     queued = Job.objects.create(**made, purpose=Purpose.SIMULATION, state=State.QUEUED, request=request, key="d")
+    drill = drills.drill_start(team=team, user=alice, kind="sample", spec={}, name="halve")
     workload = Workload.objects.create(
         slug="ours",
         name="Ours",
@@ -201,10 +207,15 @@ def rows_of(world: World) -> dict[str, dict[str, Any]]:
         "job-document": {"id": report.id},
         "job-cancel": {"id": queued.id},
         "job-retry": {"id": failed.id},
+        "drill": {"id": drill.comparison_id},
         "token": {"id": token.public_id},
         "member": {"id": world.vera.public_id},
         **{name: {"id": design.id} for name, _method in ROUTES if name == "design" or name.startswith("design-")}
-        | {"design-restore": {"id": deleted.id}, "design-share": {"id": design.id, "share": of_design.id}},
+        | {
+            "design-restore": {"id": deleted.id},
+            "design-share": {"id": design.id, "share": of_design.id},
+            "design-drills": {"id": design.id, "name": "halve"},
+        },
         **{
             name: {"id": comparison.id}
             for name, _method in ROUTES

@@ -20,6 +20,7 @@ from planner.catalog import services as catalog
 from planner.catalog.models import Entry, Workload
 from planner.designs import services as designs
 from planner.designs.models import Comparison, Design, Share
+from planner.jobs import drills
 from planner.jobs.models import Job
 from planner.web.urls import urlpatterns
 
@@ -62,6 +63,7 @@ ROWS = {
     "new-kind": Row(get=MEMBER, post=EDITOR, arguments=("kind",)),
     "live": Row(post=MEMBER, arguments=("kind",)),
     "simulate": Row(post=EDITOR, arguments=("kind",)),
+    "start-drill": Row(post=EDITOR, arguments=("kind",)),
     "keep-workload": Row(post=EDITOR, arguments=("kind",)),
     "design": Row(get=MEMBER, post=EDITOR, arguments=("design",), own=True),
     "history": Row(get=MEMBER, arguments=("design",), own=True),
@@ -89,6 +91,9 @@ ROWS = {
     "job-retry": Row(post=EDITOR, arguments=("job",), own=True),
     "job-document": Row(get=MEMBER, arguments=("job",), own=True),
     "job-export": Row(get=MEMBER, arguments=("job", "csv"), own=True),
+    "drill": Row(get=MEMBER, arguments=("drill",), own=True),
+    "drill-again": Row(post=EDITOR, arguments=("drill",), own=True),
+    "drill-export": Row(get=MEMBER, arguments=("drill",), own=True),
     "catalog": Row(get=MEMBER),
     "catalog-table": Row(get=MEMBER, arguments=("gpus",)),
     "catalog-entry": Row(get=MEMBER, arguments=("gpus", "gpu"), own=True),
@@ -143,7 +148,9 @@ def world() -> SimpleNamespace:
         team=team, purpose="report", title="Printed", kind=KIND, key="k", state="succeeded", document=b"%PDF-1.7",
         request={}, result={"media_type": "application/pdf", "filename": "a.pdf", "bytes": 8, "metrics": {}},
     )  # fmt: skip
+    drill = drills.drill_start(team=team, user=people["alice"], kind=KIND, spec={}, name="lose-decode-unit")
     named = {
+        "drill": drill.comparison_id,
         "kind": KIND,
         "design": made[0].id,
         "share": share.id,

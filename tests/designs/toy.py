@@ -15,7 +15,7 @@ from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.diagram import Box, Diagram, Flow
 from planner.core.kind import DesignKind, FollowUp, Question, Variant
 from planner.core.result import Answer, Column, Finding, Metric, MetricDef, Result, Series
-from planner.core.simulation import Cancelled, OptionDef, SimulationRequest, Simulator
+from planner.core.simulation import Cancelled, Drill, DrillVariant, OptionDef, SimulationRequest, Simulator
 
 GPU_RATE = 10.0  # requests a second a GPU carries
 
@@ -134,7 +134,24 @@ def run(spec: ToySpec, catalog: ToyCatalog, request: SimulationRequest, hooks: A
             misbehave(request.options["trouble"])
     sample = {"ttft_p99_s": 1.5 + request.seed / 1000, "goodput": 0.97}
     metrics = {name: Metric(BY_NAME[name], value, basis="simulated") for name, value in sample.items()}
-    return Result(metrics, Answer("ttft_p99_s", "Simulated.", facts=("goodput",)))
+    return Result(metrics, Answer("ttft_p99_s", "Simulated.", facts=("goodput",)), series=over_time(spec))
+
+
+def over_time(spec: ToySpec) -> dict[str, Series]:
+    """A minute in which a unit is lost at half past and comes back ten seconds later."""
+    time_s = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+    timeline = (
+        Column("time_s", "simulated time", "s", time_s),
+        Column("queued", "queued", "requests", [0.0, 0.0, 7.0 * spec.unit_gpus, 3.0, 0.0, 0.0]),
+        Column("units_up", "units up", "units", [3.0, 3.0, 2.0, 3.0, 3.0, 3.0]),
+    )
+    events = (Column("at_s", "at", "s", [30.0, 40.0]), Column("what", "what", "", ["unit lost", "back"]))
+    phases = (
+        Column("phase", "phase", "", ["before", "during", "after"]),
+        Column("ttft_p99_s", "TTFT P99", "s", [1.0, 1.5 * spec.unit_gpus, None]),
+    )
+    named = {"timeline": timeline, "events": events, "phases": phases}
+    return {name: Series(name, name, columns) for name, columns in named.items()}
 
 
 def misbehave(trouble: str) -> None:
@@ -170,8 +187,24 @@ class Deaf:
         return False
 
 
+def told(drilled: Sequence[Any]) -> str:
+    waits = [f"{one.label}: {one.simulated.series['phases'].column('ttft_p99_s').values[1]:g} s" for one in drilled]
+    saved = drilled[0].estimate.value("cost_usd_per_h") - drilled[-1].estimate.value("cost_usd_per_h")
+    return f"**{'; '.join(waits)}**, {saved:g} USD/h, objective {drilled[0].spec.ttft_slo_s}"
+
+
+DRILL = Drill(
+    name="lose-unit",
+    label="Lose a unit",
+    question="A unit is lost. Who notices?",
+    how=lambda *_: {"duration_s": 60.0, "seed": 3, "options": {"replicas": 2}},
+    variants=lambda *_: (DrillVariant("As it is"), DrillVariant("Half units", {"unit_gpus": 2})),
+    answer=told,
+)
+
 SIMULATOR = Simulator(
     run=run,
+    drills=(DRILL,),
     trial=ToyTrial(),
     charts=lambda spec, estimated, _: charts(spec, estimated)[:1],
     options=(

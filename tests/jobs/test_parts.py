@@ -101,7 +101,7 @@ def test_before_one_is_finished_the_first_speaks_for_all(three, monkeypatch, wor
     seen = []
     monkeypatch.setattr(toy, "misbehave", lambda _trouble: seen.append(Job.objects.get().partial))
     work(three, 0)
-    assert seen[0] == {"ttft_p99_s": 1.4, "novel": 3.0}
+    assert {name: seen[0][name] for name in ("ttft_p99_s", "novel")} == {"ttft_p99_s": 1.4, "novel": 3.0}
 
 
 def test_only_so_many_parts_are_under_way_at_once(start, offered, work):

@@ -69,6 +69,10 @@ def detail(kind: DesignKind) -> dict[str, Any]:
         "defaults": kind.spec().model_dump(mode="json"),
         "metrics": [{name: getattr(metric, name) for name in fields} for metric in kind.metrics],
         "simulation_options": [_option(option) for option in kind.simulator.options] if kind.simulator else [],
+        "drills": [
+            {"name": drill.name, "label": drill.label, "question": drill.question}
+            for drill in (kind.simulator.drills if kind.simulator else ())
+        ],
         "examples": _examples(kind.slug),
         "method": kinds.method(kind.slug),
     }

@@ -65,6 +65,7 @@ def _node_dies(spec: LlmServingSpec, result: Result) -> FollowUp:
         f"{together}. {answers} {_rest(rest, left=left)}Replacing the node, loading weights and warming up take "
         f"{show(spec.repair_h * 3600, 's')}.",
         {"fail_decode_unit_at_s": FAILURE_AT_S},
+        drill="lose-decode-unit",
     )
 
 

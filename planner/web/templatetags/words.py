@@ -14,6 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
+from planner.charts import board
+
 register = template.Library()
 
 
@@ -22,6 +24,12 @@ def claim(sentence: str) -> SafeString:
     """A sentence whose `**claim**` stands out."""
     escaped = str(conditional_escape(sentence or ""))
     return mark_safe(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped))  # noqa: S308 - escaped above
+
+
+@register.filter
+def clock(at_s: float) -> str:
+    """A length of simulated time as hours, minutes and seconds."""
+    return board.clock(float(at_s))
 
 
 @register.filter

@@ -17,6 +17,7 @@ from planner.designs import services
 from planner.designs.estimation import CANNOT_ANSWER
 from planner.designs.models import Design
 from planner.designs.services import InvalidField
+from planner.jobs import drills
 from planner.jobs import services as jobs
 from planner.web import run_form, share_links, workload_source
 from planner.web.editing import Draft, draft_read, origin_of
@@ -48,6 +49,29 @@ def simulate(request: TeamRequest, kind: str) -> HttpResponse:
     except (MissingFigure, UnknownEntry) as missing:
         return page(request, draft=draft, status=409, problem=str(missing), run_failed=True)
     return redirect("web:job", job.id)
+
+
+@require_POST
+@editor_required
+def drill(request: TeamRequest, kind: str) -> HttpResponse:
+    """Play a drill on the form as it stands, saved or not, and go to its page."""
+    draft = _posted(request, kind)
+    if not draft.answered:
+        return page(request, draft=draft)
+    try:
+        started = drills.drill_start(
+            team=request.team,
+            user=request.user,
+            kind=kind,
+            spec=draft.form.spec,
+            name=request.POST.get("drill", ""),
+            design=None if draft.dirty else draft.origin.design,
+        )
+    except InvalidField as invalid:
+        return page(request, draft=draft, status=422, problem=f"{invalid.field}: {invalid.message}")
+    except CANNOT_ANSWER as problem:
+        return page(request, draft=draft, status=409, problem=str(problem))
+    return redirect("web:drill", started.comparison_id)
 
 
 @require_POST

@@ -26,6 +26,7 @@ from planner.designs.sharing import MOST_COMPARED, checked_items
 from planner.designs.texts import InvalidField
 from planner.jobs import services as jobs
 from planner.jobs.compared import simulated_view, simulations_start
+from planner.jobs.drills import found_of
 from planner.jobs.models import State
 from planner.web import share_links
 from planner.web.security import TeamRequest, editor_required, member_required
@@ -136,7 +137,9 @@ def comparison_share(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
         messages.error(request, invalid.message)
         return redirect(_at_shares(saved))
     try:
-        services.share_create(team=request.team, user=request.user, comparison=saved, expires_at=expires_at)
+        services.share_create(
+            team=request.team, user=request.user, comparison=saved, expires_at=expires_at, found=found_of(saved)
+        )
     except (InvalidField, *CANNOT_ANSWER):
         messages.error(request, _("It has no answer at the moment, so there is nothing to share."))
     else:
@@ -154,7 +157,9 @@ def comparison_share_revoke(request: TeamRequest, comparison_id: UUID, share_id:
 
 
 def _at_shares(saved: Comparison) -> str:
-    return f"{reverse('web:comparison', args=[saved.id])}#share"
+    """Back to where links are shown: the page of the drill, where it is one."""
+    page = "web:drill" if selectors.drills(saved.team).filter(comparison=saved).exists() else "web:comparison"
+    return f"{reverse(page, args=[saved.id])}#share"
 
 
 def _comparison(request: TeamRequest, comparison_id: UUID) -> Comparison:

@@ -18,12 +18,16 @@ from django.views.decorators.vary import vary_on_headers
 from pydantic import ValidationError
 
 from planner.accounts.selectors import allows
+from planner.charts.board import board, clock
 from planner.core import quantities
 from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.timeline import TIMELINE
+from planner.designs import serial
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
 from planner.jobs import selectors, services
 from planner.jobs.models import Job, Purpose, State
+from planner.jobs.timelines import board_of, board_view
 from planner.kinds import UnknownKind
 from planner.web.job_load import load_of
 from planner.web.security import TeamRequest, editor_required, member_required
@@ -68,7 +72,8 @@ def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
     context = {
         "job": found,
         "view": view,
-        "progress": _progress(view),
+        "board": _board(found, view=view),
+        "progress": progress_of(view),
         "facts": _facts(view),
         "groups": _side_by_side(view),
         "load": load_of(view, team=request.team) if view["purpose"] == Purpose.SIMULATION else None,
@@ -150,7 +155,7 @@ def _one_of(asked: str, choices: Sequence[tuple[str, Any]]) -> str:
 def _line(row: Mapping[str, Any]) -> dict[str, Any]:
     """A job in the list, its state and purpose in words."""
     words = {"state_words": State(row["state"]).label, "purpose_words": Purpose(row["purpose"]).label}
-    return {**row, **words, "progress": _progress(row)}
+    return {**row, **words, "progress": progress_of(row)}
 
 
 def _title(view: Mapping[str, Any]) -> str:
@@ -158,27 +163,65 @@ def _title(view: Mapping[str, Any]) -> str:
     return f"{view['percent']} % · {view['title']}" if view["is_active"] else str(view["title"])
 
 
-def _progress(row: Mapping[str, Any]) -> str:
-    """Where the job stands, in a line."""
+def progress_of(row: Mapping[str, Any]) -> str:
+    """Where the job stands, in a line: what it waits for, else the simulated clock, its speed and the time left."""
     if row["state"] == State.QUEUED:
         return _("waiting for a worker")
     if row["state"] == State.CANCELLING:
         return _("stopping")
-    if row["state"] == State.RUNNING and row["eta_s"] is not None:
-        return _("%(left)s left") % {"left": quantities.show(row["eta_s"], "s")}
-    return str(row["message"])
+    if row["state"] != State.RUNNING:
+        return str(row["message"])
+    known = [_clock(row), _speed(row)]
+    if row["eta_s"] is not None:
+        known.append(_("%(left)s left") % {"left": quantities.show(row["eta_s"], "s")})
+    return ", ".join(part for part in known if part)
+
+
+def _clock(row: Mapping[str, Any]) -> str:
+    """ "simulated 00:12:40 of 01:00:00"."""
+    if not row["simulated_s"]:
+        return ""
+    of_s = row["horizon_s"]
+    at = clock(row["simulated_s"], of_s=of_s)
+    return (
+        _("simulated %(at)s of %(all)s") % {"at": at, "all": clock(of_s)}
+        if of_s
+        else _("simulated %(at)s") % {"at": at}
+    )
+
+
+def _speed(row: Mapping[str, Any]) -> str:
+    speed = row["simulated_s_per_s"]
+    return _("%(times)s × real time") % {"times": quantities.show(speed, "")} if speed else ""
+
+
+def _board(found: Job, *, view: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The course of the run: as far as it got, in the end all of it, to be read off at any moment."""
+    if not view["metrics"]:
+        so_far = selectors.course_so_far(found)
+        drawn = board({"": so_far}, end_s=view["horizon_s"]) if so_far else None
+        return {**board_view(drawn), "grows": True} if drawn else None
+    written = (found.result or {}).get("series", {}).get(TIMELINE)
+    if written is None:
+        return None
+    drawn = board_of({"": serial.result_from(found.result or {})})
+    return board_view(drawn) if drawn else None
 
 
 def _facts(view: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and figure of what is known about a run."""
     known = (
-        (_("Simulated"), view["simulated_s"] or None, "s"),
         (_("Events"), view["events"] or None, ""),
         (_("Events a second"), view["events_per_s"], ""),
         (_("Elapsed"), view["elapsed_s"], "s"),
         (_("Left"), view["eta_s"], "s"),
     )
-    return [(label, quantities.show(value, unit)) for label, value, unit in known if value is not None]
+    facts = [(label, quantities.show(value, unit)) for label, value, unit in known if value is not None]
+    if view["simulated_s"]:
+        facts.insert(0, (_("Simulated"), clock(view["simulated_s"])))
+    if view["is_active"] and view["simulated_s_per_s"]:
+        facts.insert(1, (_("Speed"), _speed(view)))
+    return facts + [(row["label"], row["text"]) for row in view["now"] if view["is_active"]]
 
 
 def _side_by_side(view: Mapping[str, Any]) -> list[dict[str, Any]]:
