@@ -180,8 +180,17 @@ def _refused(problem: ImportProblem, *, prefix: str = "", places: Mapping[str, s
     """What an import found wrong, with line and field. ``places`` are the pointers of fields that are not below it."""
     field = problem.field
     under = prefix if not field or prefix == "/file" else f"{prefix}/{field.replace('.', '/')}"
-    error: dict[str, Any] = {"pointer": (places or {}).get(field, under), "detail": str(problem), "field": field}
-    return InvalidInput([error if problem.line is None else {**error, "line": problem.line}])
+    pointer = (places or {}).get(field, under)
+    found = [_row_error(each, pointer=pointer) for each in problem.rows or (problem,)]
+    if problem.rows:
+        words = _("%(n)s rows cannot be read; with skip_bad_rows the others are imported.")
+        found.append({"pointer": pointer, "detail": words % {"n": f"{problem.bad_rows:,}"}})
+    return InvalidInput(found)
+
+
+def _row_error(problem: ImportProblem, *, pointer: str) -> dict[str, Any]:
+    error: dict[str, Any] = {"pointer": pointer, "detail": str(problem), "field": problem.field}
+    return error if problem.line is None else {**error, "line": problem.line}
 
 
 @contextmanager

@@ -62,6 +62,14 @@ def form_text(request: Request, name: str) -> str:
     return str(request.data.get(name, "")) if isinstance(request.data, dict) else ""
 
 
+def form_flag(request: Request, name: str) -> bool:
+    """A field of a form that is true or false; false when it is left out. Raises `InvalidInput` for anything else."""
+    text = form_text(request, name).lower()
+    if text not in ("true", "false", ""):
+        raise InvalidInput.of(f"/{name}", detail=_("Give true or false."))
+    return text == "true"
+
+
 def file_of(request: Request, name: str = "file") -> Any:
     """The uploaded file of a form; raises `InvalidInput` when there is none and `TooLarge` before it is read."""
     found = request.FILES.get(name)

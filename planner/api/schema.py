@@ -49,7 +49,15 @@ OFFSET = _parameter("offset", OpenApiParameter.QUERY, "Rows to skip.", {"type": 
 
 UPLOAD: dict[str, Any] = {
     "type": "object",
-    "properties": {"file": {"type": "string", "format": "binary"}, "name": TEXT},
+    "properties": {
+        "file": {"type": "string", "format": "binary"},
+        "name": TEXT,
+        "skip_bad_rows": {
+            "type": "boolean",
+            "default": False,
+            "description": "Import the rows that can be read; the others are counted in the facts.",
+        },
+    },
     "required": ["file"],
 }
 

@@ -33,16 +33,26 @@ PROFILE_FACTS: Mapping[str, tuple[float, float]] = {
 """What a profile may hold, with its bounds; the names are those of specs."""
 
 
-def workload_import(*, team: Team, user_id: int | None = None, name: str, data: bytes, filename: str = "") -> Workload:
+def workload_import(
+    *,
+    team: Team,
+    user_id: int | None = None,
+    name: str,
+    data: bytes,
+    filename: str = "",
+    skip_bad_rows: bool = False,
+) -> Workload:
     """Store an uploaded trace for a team; raises `ImportProblem` and keeps nothing of a bad file.
 
-    ``filename`` is only shown as the source: the content says what it is.
+    ``filename`` is only shown as the source: the content says what it is. With ``skip_bad_rows`` the rows that can be
+    read are kept, and the others counted.
     """
     trace = read_trace(
         data,
         max_bytes=settings.UPLOAD_MAX_BYTES,
         max_unpacked_bytes=UNPACKED_TO_PACKED * settings.UPLOAD_MAX_BYTES,
         max_rows=settings.UPLOAD_MAX_ROWS,
+        skip_bad_rows=skip_bad_rows,
     )
     fields = {
         "form": Workload.Form.TRACE,

@@ -193,3 +193,20 @@ def test_pages_take_few_queries(signed_in, trace, django_assert_max_num_queries)
         client.get(address)
         with django_assert_max_num_queries(8):
             client.get(address)
+
+
+MIXED = b"arrival_s,input_tokens,output_tokens\n0,1,1\n1,-4,1\n2,5,1\nsoon,4,1\n"
+
+
+def test_bad_rows_are_listed_and_can_be_left_out(signed_in):
+    client = signed_in("bob")
+    page = words(client.post("/workloads/new/trace/", {"file": upload(MIXED), "name": "Mixed"}))
+    assert "2 rows cannot be read" in page
+    assert "Line 3, input_tokens:" in page
+    assert "Line 5, arrival_s:" in page
+    assert not Workload.objects.exists()
+    given = {"file": upload(MIXED), "name": "Mixed", "skip_bad_rows": "true"}
+    assert client.post("/workloads/new/trace/", given).url == "/workloads/mixed/"
+    kept = words(client.get("/workloads/mixed/"))
+    assert "2 rows could not be read and were left out." in kept
+    assert "Left out: line 3, input_tokens:" in kept

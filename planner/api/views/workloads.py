@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from planner.api import schema, shapes
 from planner.api.errors import InvalidInput, importing
 from planner.api.idempotency import idempotent
-from planner.api.inputs import Body, body, file_of, form_text, query
+from planner.api.inputs import Body, body, file_of, form_flag, form_text, query
 from planner.api.paging import paged
 from planner.api.rendering import StrictJsonParser
 from planner.api.views.resource import ApiView, reply
@@ -101,12 +101,17 @@ class WorkloadImport(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         file = file_of(request)
-        if unknown := sorted(set(request.data) - {"file", "name"}):
+        if unknown := sorted(set(request.data) - {"file", "name", "skip_bad_rows"}):
             raise InvalidInput.of(f"/{unknown[0]}", detail=_("No such field."))
         name = form_text(request, "name") or file.name.split(".")[0]
         with importing("/file"):
             row = services.workload_import(
-                team=self.team, user_id=self.user.pk, name=name, data=file.read(), filename=file.name
+                team=self.team,
+                user_id=self.user.pk,
+                name=name,
+                data=file.read(),
+                filename=file.name,
+                skip_bad_rows=form_flag(request, "skip_bad_rows"),
             )
         return _made(row)
 

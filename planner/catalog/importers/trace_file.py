@@ -1,178 +1,201 @@
-"""Opens an uploaded trace: unpacks it within a limit and reads its rows by column, whichever dialect it is in."""
+"""Opens an uploaded trace and reads its rows by column, in batches, whichever dialect it is in.
+
+A packed file is unpacked as it is read, so that no more than a batch of it is in memory as text.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import itertools
 import json
-import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.catalog.importers import ImportProblem, excerpt
+from planner.catalog.importers import ImportProblem
+from planner.catalog.importers.bad_rows import BadRows
+from planner.catalog.importers.trace_columns import Columns, columns_of
 
 LONGEST_LINE = 4 * 2**20
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "arrival": (
-        "arrival_s",
-        "arrival",
-        "arrival_time",
-        "arrival_time_s",
-        "arrived_at",
-        "timestamp",
-        "timestamp_s",
-        "time",
-        "arrival_ms",
-        "arrival_time_ms",
-        "timestamp_ms",
-        "timestamp_ns",
-        "arrival_ns",
-        "arrival_time_ns",
-    ),
-    "input_tokens": (
-        "input_tokens",
-        "input_length",
-        "context_tokens",
-        "request_tokens",
-        "prompt_tokens",
-        "prompt_length",
-        "num_prefill_tokens",
-        "input_toks",
-        "input_len",
-    ),
-    "output_tokens": (
-        "output_tokens",
-        "output_length",
-        "generated_tokens",
-        "response_tokens",
-        "completion_tokens",
-        "num_decode_tokens",
-        "output_toks",
-        "output_len",
-    ),
-    "hash_ids": ("hash_ids",),
-    "cached_tokens": ("cached_tokens",),
-    "adapter": ("adapter", "adapter_id", "adapter_name", "lora", "lora_id", "lora_name", "lora_adapter"),
-}
-"""What a column may be called: Azure, Mooncake, BurstGPT, Vidur and plain names. Compared without case and marks."""
-
-NEEDED = ("arrival", "input_tokens", "output_tokens")
-_UNITS = {"ms": 1e-3, "ns": 1e-9}
+BATCH_ROWS = 20_000
+PIECE_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Where a file keeps what is wanted: role → its own name for it. ``ignored`` are the names not read."""
+class Limits:
+    """Of a file, packed and unpacked, and of its rows."""
 
-    names: Mapping[str, str]
-    ignored: tuple[str, ...]
-    seconds_per_unit: float
-    """What one unit of the arrival column is [s]."""
-
-    def called(self, role: str) -> str:
-        """The file's own name of a column, for messages."""
-        return self.names.get(role, role)
+    max_bytes: int
+    max_unpacked_bytes: int
+    max_rows: int
 
 
-def text_of(data: bytes, *, max_bytes: int, max_unpacked_bytes: int) -> str:
-    """The text of an upload, unpacked when it is gzip; raises `ImportProblem` past a limit."""
-    if len(data) > max_bytes:
-        raise ImportProblem(None, "file", f"is larger than {max_bytes // 2**20} MiB")
-    if data[:2] == b"\x1f\x8b":
-        data = _unpacked(data, max_unpacked_bytes)
-    elif data[:4] == b"PK\x03\x04":
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows: their line numbers, and the cells of each role; a role that the file lacks is not there."""
+
+    lines: Sequence[int]
+    cells: Mapping[str, list[Any]]
+
+
+def rows_of(data: bytes, *, limits: Limits, bad: BadRows) -> tuple[Columns, Iterator[Batch]]:
+    """The columns of a trace and its rows; raises `ImportProblem`, and puts rows that cannot be cut up into ``bad``."""
+    lines = itertools.chain.from_iterable(_lines(data, limits=limits))
+    for above, line in enumerate(lines):
+        if line.strip():
+            read = _json_rows if line.lstrip()[:1] in "{[" else _csv_rows
+            return read(itertools.chain([line], lines), above=above, limits=limits, bad=bad)
+    raise ImportProblem(1, "file", "is empty")
+
+
+def _lines(data: bytes, *, limits: Limits) -> Iterator[Iterator[str]]:
+    """Lines as text, a piece of the file at a time; raises `ImportProblem`."""
+    carried, number = b"", 1
+    for piece in _pieces(data, limits=limits):
+        whole, newline, carried = (carried + piece).rpartition(b"\n")
+        if len(carried) > LONGEST_LINE:
+            line = number + whole.count(b"\n") + len(newline)
+            raise ImportProblem(line, "line", f"is longer than {LONGEST_LINE // 2**20} MiB")
+        yield io.StringIO(_text(whole + newline, number=number), newline="\n")
+        number += whole.count(b"\n") + len(newline)
+    yield io.StringIO(_text(carried, number=number), newline="\n")
+
+
+def _pieces(data: bytes, *, limits: Limits) -> Iterator[bytes]:
+    """The file unpacked, within its limits."""
+    if len(data) > limits.max_bytes:
+        raise ImportProblem(None, "file", f"is larger than {limits.max_bytes // 2**20} MiB")
+    if data[:4] == b"PK\x03\x04":
         raise ImportProblem(None, "file", "is a ZIP archive; give the CSV or JSONL file itself, or that file as .gz")
+    packed = data[:2] == b"\x1f\x8b"
+    source: Any = gzip.GzipFile(fileobj=io.BytesIO(data)) if packed else io.BytesIO(data)
+    left = limits.max_unpacked_bytes if packed else len(data)
     try:
-        text = data.decode("utf-8-sig")
+        while piece := source.read(PIECE_BYTES):
+            left -= len(piece)
+            if left < 0:
+                raise ImportProblem(None, "file", f"unpacks to more than {limits.max_unpacked_bytes // 2**20} MiB")
+            yield piece
+    except (OSError, EOFError, zlib.error) as error:
+        raise ImportProblem(None, "file", f"cannot be unpacked: {error}") from None
+
+
+def _text(piece: bytes, *, number: int) -> str:
+    """Whole lines from line ``number`` on; raises `ImportProblem`."""
+    try:
+        text = piece.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ImportProblem(line, "file", "is not UTF-8 text") from None
-    if not text.strip():
-        raise ImportProblem(1, "file", "is empty")
+        raise ImportProblem(number + piece.count(b"\n", 0, error.start), "file", "is not UTF-8 text") from None
     if "\0" in text:
-        raise ImportProblem(text.count("\n", 0, text.index("\0")) + 1, "file", "holds a zero byte; this is not text")
+        line = number + text.count("\n", 0, text.index("\0"))
+        raise ImportProblem(line, "file", "holds a zero byte; this is not text")
     return text
 
 
-def _unpacked(data: bytes, limit: int) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            unpacked = packed.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ImportProblem(None, "file", f"cannot be unpacked: {error}") from None
-    if len(unpacked) > limit:
-        raise ImportProblem(None, "file", f"unpacks to more than {limit // 2**20} MiB")
-    return unpacked
-
-
-def rows_of(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
-    """The columns of a trace and its rows: line number and the values by role, in the order of `NAMES`.
-
-    A role the file lacks is None in every row.
-    """
-    return _json_rows(text) if text.lstrip()[:1] in "{[" else _csv_rows(text)
-
-
-def _csv_rows(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in _header_row(reader)]
+def _csv_rows(lines: Iterator[str], *, above: int, limits: Limits, bad: BadRows) -> tuple[Columns, Iterator[Batch]]:
+    reader = csv.reader(lines)
+    header = [name.strip() for name in _header_row(reader, above=above)]
     columns = columns_of(header)
     places = {role: header.index(name) for role, name in columns.names.items()}
-    order = [places.get(role) for role in NAMES]
     longest = max(places.values())
 
-    def rows() -> Iterator[tuple[int, list[Any]]]:
-        while (row := _next_row(reader)) is not None:
-            if not row or (len(row) == 1 and not row[0].strip()):
-                continue
-            if len(row) <= longest:
-                missing = next(role for role, place in places.items() if place >= len(row))
-                raise ImportProblem(reader.line_num, columns.called(missing), "is missing in this row")
-            yield reader.line_num, [None if place is None else row[place] for place in order]
+    def batches() -> Iterator[Batch]:
+        left, line = limits.max_rows, above + reader.line_num
+        while rows := _some(reader, above=above, count=BATCH_ROWS):
+            numbers: Sequence[int] = _line_numbers(rows, before=line, after=above + reader.line_num)
+            line = above + reader.line_num
+            if min(map(len, rows)) <= 1:
+                numbers, rows = _without_blank(numbers, rows)
+            _check_count(numbers, left=left, limits=limits)
+            left -= len(rows)
+            if rows and min(map(len, rows)) <= longest:
+                numbers, rows = _long_enough(numbers, rows, places=places, columns=columns, bad=bad)
+            yield Batch(numbers, {role: [row[place] for row in rows] for role, place in places.items()})
 
-    return columns, rows()
+    return columns, batches()
 
 
-def _header_row(reader: Any) -> Any:
+def _line_numbers(rows: list[list[str]], *, before: int, after: int) -> Sequence[int]:
+    """Of each row its last line: the next one, unless it has line breaks in its cells."""
+    if after - before == len(rows):
+        return range(before + 1, after + 1)
+    counts = [1 + sum(cell.count("\n") for cell in row) for row in rows]
+    return [before + count for count in itertools.accumulate(counts)]
+
+
+def _check_count(numbers: Sequence[int], *, left: int, limits: Limits) -> None:
+    if len(numbers) > left:
+        raise ImportProblem(numbers[left], "file", f"has more than {limits.max_rows:,} rows")
+
+
+def _without_blank(numbers: Sequence[int], rows: list[list[str]]) -> tuple[list[int], list[list[str]]]:
+    kept = [place for place, row in enumerate(rows) if row and (len(row) > 1 or row[0].strip())]
+    return [numbers[place] for place in kept], [rows[place] for place in kept]
+
+
+def _long_enough(
+    numbers: Sequence[int], rows: list[list[str]], *, places: Mapping[str, int], columns: Columns, bad: BadRows
+) -> tuple[list[int], list[list[str]]]:
+    """The rows that have all the cells that are wanted."""
+    longest = max(places.values())
+    for number, row in zip(numbers, rows, strict=True):
+        if len(row) <= longest:
+            missing = next(role for role, place in places.items() if place >= len(row))
+            bad.add([ImportProblem(number, columns.called(missing), "is missing in this row")])
+    kept = [(number, row) for number, row in zip(numbers, rows, strict=True) if len(row) > longest]
+    return [number for number, _ in kept], [row for _, row in kept]
+
+
+def _header_row(reader: Any, *, above: int) -> list[str]:
     """The first row that is not blank; none at all has no columns."""
-    while (row := _next_row(reader)) is not None:
-        if any(name.strip() for name in row):
-            return row
+    while row := _some(reader, above=above, count=1):
+        if any(name.strip() for name in row[0]):
+            return row[0]
     return []
 
 
-def _next_row(reader: Any) -> Any:
+def _some(reader: Any, *, above: int, count: int) -> list[list[str]]:
+    """The next rows; none at the end of the file."""
     try:
-        return next(reader, None)
+        return list(itertools.islice(reader, count))
     except csv.Error as error:
-        raise ImportProblem(reader.line_num, "file", str(error)) from None
+        raise ImportProblem(above + reader.line_num, "file", str(error)) from None
 
 
-def _json_rows(text: str) -> tuple[Columns, Iterator[tuple[int, list[Any]]]]:
-    lines = ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
-    first = next(lines)
-    record = _record(*first)
-    columns = columns_of(list(record))
-    wanted = [columns.names.get(role) for role in NAMES]
+def _json_rows(lines: Iterator[str], *, above: int, limits: Limits, bad: BadRows) -> tuple[Columns, Iterator[Batch]]:
+    written = ((number, line) for number, line in enumerate(lines, start=above + 1) if line.strip())
+    first = next(written)
+    columns = columns_of(list(_record(*first)))
 
-    def rows() -> Iterator[tuple[int, list[Any]]]:
-        yield first[0], _values(record, wanted)
-        for number, line in lines:
-            yield number, _values(_record(number, line), wanted)
+    def batches() -> Iterator[Batch]:
+        left, rows = limits.max_rows, itertools.chain([first], written)
+        while some := list(itertools.islice(rows, BATCH_ROWS)):
+            _check_count([number for number, _ in some], left=left, limits=limits)
+            left -= len(some)
+            numbers, records = _records(some, bad=bad)
+            cells = {role: [record.get(name) for record in records] for role, name in columns.names.items()}
+            yield Batch(numbers, cells)
 
-    return columns, rows()
+    return columns, batches()
 
 
-def _values(record: Mapping[str, Any], wanted: list[str | None]) -> list[Any]:
-    return [None if name is None else record.get(name) for name in wanted]
+def _records(rows: list[tuple[int, str]], *, bad: BadRows) -> tuple[list[int], list[dict[str, Any]]]:
+    kept: list[int] = []
+    records: list[dict[str, Any]] = []
+    for number, text in rows:
+        try:
+            records.append(_record(number, text))
+        except ImportProblem as problem:
+            bad.add([problem])
+        else:
+            kept.append(number)
+    return kept, records
 
 
 def _record(number: int, line: str) -> dict[str, Any]:
-    if len(line) > LONGEST_LINE:
-        raise ImportProblem(number, "line", f"is longer than {LONGEST_LINE // 2**20} MiB")
     try:
         record = json.loads(line, parse_constant=_no_constant)
     except RecursionError:
@@ -186,33 +209,3 @@ def _record(number: int, line: str) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
-
-
-def columns_of(header: list[str]) -> Columns:
-    """Find the columns in a header; raises `ImportProblem` on line 1 for one that is needed and not there."""
-    plain = {_plain(name): name for name in header if name.isprintable()}
-    found: dict[str, str] = {}
-    for role, names in NAMES.items():
-        match = next((plain[_plain(name)] for name in names if _plain(name) in plain), None)
-        if match is not None:
-            found[role] = match
-    for role in NEEDED:
-        if role not in found:
-            have = ", ".join(excerpt(name) for name in header[:12]) or "none"
-            looked = ", ".join(NAMES[role][:5])
-            raise ImportProblem(1, role, f"no such column; looked for {looked} …; the file has {have}")
-    ignored = tuple(excerpt(name) for name in header if name not in found.values())[:20]
-    return Columns(found, ignored, _seconds_per_unit(arrival=found["arrival"], inputs=found["input_tokens"]))
-
-
-def _seconds_per_unit(*, arrival: str, inputs: str) -> float:
-    """As the name of the column says; Mooncake's ``timestamp`` is in milliseconds."""
-    suffix = re.search(r"_(ms|ns)$", arrival.lower())
-    if suffix:
-        return _UNITS[suffix.group(1)]
-    mooncake = (arrival.lower(), inputs.lower()) == ("timestamp", "input_length")
-    return 1e-3 if mooncake else 1.0
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -6,23 +6,29 @@ columns is never read.
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-import math
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.catalog.importers import ImportProblem, excerpt
-from planner.catalog.importers.prefix_blocks import numbered
-from planner.catalog.importers.trace_file import Columns, rows_of, text_of
+from planner.catalog.importers import ImportProblem
+from planner.catalog.importers.bad_rows import BadRows
+from planner.catalog.importers.prefix_blocks import Chains, block_size, numbered
+from planner.catalog.importers.trace_cells import (
+    Problems,
+    adapter_column,
+    hash_column,
+    moment_column,
+    token_column,
+)
+from planner.catalog.importers.trace_columns import Columns
+from planner.catalog.importers.trace_file import Batch, Limits, rows_of
 from planner.core.simulation import Blocks
 
-LONGEST_TOKENS = 100_000_000
-LONGEST_S = 1e13
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,167 +36,160 @@ class Trace:
     """Columns of a trace, sorted by arrival from 0, and what was noticed while reading."""
 
     arrival_s: NDArray[np.float64]
-    input_tokens: NDArray[np.int64]
-    output_tokens: NDArray[np.int64]
-    cached_tokens: NDArray[np.int64] | None
+    input_tokens: Integers
+    output_tokens: Integers
+    cached_tokens: Integers | None
     notices: dict[str, Any]
     blocks: Blocks | None = None
-    adapters: NDArray[np.int64] | None = None
+    adapters: Integers | None = None
+
+
+NUMBERS = {"line": np.int64, "arrival": np.float64, "input_tokens": np.int32, "output_tokens": np.int32}
+"""Columns that are kept of each row as it stands in the file; further ones where the file has them."""
 
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows as they stand in the file."""
+    """Rows as they stand in the file, by batch; blocks and adapters by number."""
 
-    lines: list[int]
-    arrivals: list[float]
-    inputs: list[int]
-    outputs: list[int]
-    cached: list[int]
-    hashes: list[Sequence[Any]]
-    adapters: list[str]
+    columns: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    hashes: dict[Any, int] = field(default_factory=dict)
+    chains: array[int] = field(default_factory=lambda: array("i"))
+    adapters: dict[str, int] = field(default_factory=dict)
+    count: int = 0
     zero_input: int = 0
     zero_output: int = 0
 
+    def keep(self, **columns: NDArray[Any]) -> None:
+        for name, values in columns.items():
+            self.columns.setdefault(name, []).append(values)
 
-def read_trace(data: bytes, *, max_bytes: int, max_unpacked_bytes: int, max_rows: int) -> Trace:
+    def column(self, name: str) -> NDArray[Any]:
+        """The whole column; its parts are given up for it."""
+        return np.concatenate(self.columns.pop(name))
+
+
+def read_trace(
+    data: bytes, *, max_bytes: int, max_unpacked_bytes: int, max_rows: int, skip_bad_rows: bool = False
+) -> Trace:
     """Read a CSV or JSONL trace, plain or gzip; raises `ImportProblem` naming line and field.
 
     Understood are the columns of Azure (TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake (timestamp in ms,
     input_length, output_length, hash_ids), BurstGPT (Timestamp, Request tokens, Response tokens) and plain names.
-    A request without input or without output (BurstGPT's failures) is left out and counted.
+    A request without input or without output (BurstGPT's failures) is left out and counted. Rows that cannot be read
+    are told together, or left out and counted with ``skip_bad_rows``.
     """
-    columns, records = rows_of(text_of(data, max_bytes=max_bytes, max_unpacked_bytes=max_unpacked_bytes))
-    rows = _Rows([], [], [], [], [], [], [])
-    count = 0
-    for line, values in records:
-        count += 1
-        if count > max_rows:
-            raise ImportProblem(line, "file", f"has more than {max_rows:,} rows")
-        _take(rows, line, values, columns)
-    if not rows.arrivals:
+    bad, rows = BadRows(skip_bad_rows), _Rows()
+    columns, batches = rows_of(data, limits=Limits(max_bytes, max_unpacked_bytes, max_rows), bad=bad)
+    for batch in batches:
+        _take(rows, batch, columns=columns, bad=bad)
+    bad.refuse()
+    if not sum(map(len, rows.columns.get("line", []))):
         raise ImportProblem(2, "file", "has no request with input and output")
-    return _trace(rows, columns=columns, count=count)
+    return _trace(rows, columns=columns, bad=bad)
 
 
-def _take(rows: _Rows, line: int, values: list[Any], columns: Columns) -> None:
-    arrival, inputs, outputs, hashes, cached, adapter = values
-    arrival_s = _seconds(arrival, line, columns)
-    input_tokens = _tokens(inputs, line, columns.called("input_tokens"))
-    output_tokens = _tokens(outputs, line, columns.called("output_tokens"))
-    if "hash_ids" in columns.names:
-        hashes = _hashes(hashes, line)
-    cached_tokens = _tokens(cached, line, "cached_tokens") if "cached_tokens" in columns.names else 0
-    if cached_tokens > input_tokens:
-        raise ImportProblem(line, "cached_tokens", f"{cached_tokens} is above the input of {input_tokens} tokens")
-    rows.zero_input += input_tokens == 0
-    rows.zero_output += output_tokens == 0
-    if not (input_tokens and output_tokens):
+def _take(rows: _Rows, batch: Batch, *, columns: Columns, bad: BadRows) -> None:
+    """Take the good rows of a batch; the columns that are needed are looked at first."""
+    problems: Problems = {}
+    lines, cells = batch.lines, batch.cells
+    arrivals = moment_column(
+        cells["arrival"],
+        lines=lines,
+        field=columns.called("arrival"),
+        seconds_per_unit=columns.seconds_per_unit,
+        problems=problems,
+    )
+    tokens = {
+        role: token_column(cells[role], lines=lines, field=columns.called(role), problems=problems)
+        for role in ("input_tokens", "output_tokens", "cached_tokens")
+        if role in cells
+    }
+    _check_cached(tokens, lines=lines, problems=problems)
+    hashes = hash_column(cells["hash_ids"], lines=lines, problems=problems) if "hash_ids" in cells else None
+    adapters = None
+    if "adapter" in cells:
+        field_name = columns.called("adapter")
+        adapters = adapter_column(cells["adapter"], lines=lines, field=field_name, problems=problems)
+    bad.add(problems[place] for place in sorted(problems))
+    good = np.ones(len(lines), np.bool_)
+    good[list(problems)] = False
+    rows.count += int(good.sum())
+    rows.zero_input += int(np.count_nonzero(good & (tokens["input_tokens"] == 0)))
+    rows.zero_output += int(np.count_nonzero(good & (tokens["output_tokens"] == 0)))
+    kept = np.flatnonzero(good & (tokens["input_tokens"] > 0) & (tokens["output_tokens"] > 0))
+    rows.keep(line=np.asarray(lines, np.int64)[kept], arrival=arrivals[kept])
+    rows.keep(**{role: values[kept].astype(np.int32) for role, values in tokens.items()})
+    if hashes is not None:
+        _keep_chains(rows, [hashes[place] for place in kept])
+    if adapters is not None:
+        known = rows.adapters
+        numbers = [known.setdefault(adapters[place], len(known)) if adapters[place] else -1 for place in kept]
+        rows.keep(adapter=np.asarray(numbers, np.int32))
+
+
+def _check_cached(tokens: dict[str, Integers], *, lines: Sequence[int], problems: Problems) -> None:
+    if "cached_tokens" not in tokens:
         return
-    rows.lines.append(line)
-    rows.arrivals.append(arrival_s)
-    rows.inputs.append(input_tokens)
-    rows.outputs.append(output_tokens)
-    rows.cached.append(cached_tokens)
-    if "hash_ids" in columns.names:
-        rows.hashes.append(hashes)
-    if "adapter" in columns.names:
-        rows.adapters.append(_adapter(adapter, line, columns.called("adapter")))
+    for place in np.flatnonzero(tokens["cached_tokens"] > tokens["input_tokens"]).tolist():
+        cached, prompt = tokens["cached_tokens"][place], tokens["input_tokens"][place]
+        message = f"{cached} is above the input of {prompt} tokens"
+        problems.setdefault(place, ImportProblem(lines[place], "cached_tokens", message))
 
 
-def _seconds(value: Any, line: int, columns: Columns) -> float:
-    """An arrival in seconds: a number in the column's unit, or a date and time (UTC unless it says otherwise)."""
-    field = columns.called("arrival")
-    try:
-        seconds = float(value) * columns.seconds_per_unit
-    except OverflowError:  # a whole number that no float can hold
-        seconds = math.inf
-    except (TypeError, ValueError):
-        seconds = _moment(value, line, field)
-    if isinstance(value, bool) or not math.isfinite(seconds) or abs(seconds) > LONGEST_S:
-        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a time")
-    return seconds
+def _keep_chains(rows: _Rows, chains: list[Sequence[Any]]) -> None:
+    known = rows.hashes
+    for chain in chains:
+        rows.chains.extend([known.setdefault(each, len(known)) for each in chain])
+    rows.keep(blocks=np.asarray([len(chain) for chain in chains], np.int64))
 
 
-def _moment(value: Any, line: int, field: str) -> float:
-    try:
-        moment = dt.datetime.fromisoformat(str(value).strip())
-    except ValueError:
-        raise ImportProblem(line, field, f"“{excerpt(value)}” is neither a number nor a date and time") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-
-
-def _tokens(value: Any, line: int, field: str) -> int:
-    try:
-        number = int(value) if type(value) is str and value.isdecimal() else float(value)
-    except OverflowError:
-        raise ImportProblem(line, field, f"{excerpt(value)} is not between 0 and {LONGEST_TOKENS:,}") from None
-    except (TypeError, ValueError):
-        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a number of tokens") from None
-    is_whole = isinstance(number, int) or (math.isfinite(number) and number == int(number))
-    if isinstance(value, bool) or not is_whole:
-        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a whole number of tokens")
-    if not 0 <= number <= LONGEST_TOKENS:
-        raise ImportProblem(line, field, f"{excerpt(value)} is not between 0 and {LONGEST_TOKENS:,}")
-    return int(number)
-
-
-def _hashes(value: Any, line: int) -> Sequence[Any]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            value = None
-    if not isinstance(value, list) or not all(isinstance(each, int | str) for each in value):
-        raise ImportProblem(line, "hash_ids", "is not a list of block hashes (numbers or texts)")
-    return value
-
-
-def _adapter(value: Any, line: int, field: str) -> str:
-    """What tells an adapter from others; an empty cell is the base LLM."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ImportProblem(line, field, f"“{excerpt(value)}” is not a name or a number of an adapter")
-    return str(value).strip()
-
-
-def _numbers(names: Sequence[str]) -> NDArray[np.int64]:
-    """Adapters by number as they first occur, -1 for none: which are equal is kept, the names are not."""
-    known: dict[str, int] = {}
-    return np.asarray([known.setdefault(name, len(known)) if name else -1 for name in names], dtype=np.int64)
-
-
-def _trace(rows: _Rows, *, columns: Columns, count: int) -> Trace:
-    arrivals = np.asarray(rows.arrivals, dtype=np.float64)
-    late = int(np.count_nonzero(arrivals < np.maximum.accumulate(arrivals)))
-    order = np.argsort(arrivals, kind="stable")
-    inputs = np.asarray(rows.inputs, dtype=np.int64)[order]
-    cached: NDArray[np.int64] | None = None
-    blocks: Blocks | None = None
+def _trace(rows: _Rows, *, columns: Columns, bad: BadRows) -> Trace:
+    lines, arrivals = rows.column("line"), rows.column("arrival")
+    inputs, outputs = rows.column("input_tokens"), rows.column("output_tokens")
+    chains = None
+    kept = np.ones(len(lines), np.bool_)
+    if "blocks" in rows.columns:
+        chains = Chains(np.frombuffer(rows.chains, np.int32), counts=rows.column("blocks"))
+        size, kept = block_size(chains.counts, input_tokens=inputs, lines=lines, bad=bad)
+        bad.refuse()
+    late = int(np.count_nonzero(arrivals[kept] < np.maximum.accumulate(arrivals[kept])))
+    order = np.flatnonzero(kept)[np.argsort(arrivals[kept], kind="stable")]
+    if not len(order):
+        raise ImportProblem(2, "file", "has no request whose hashes cover its input")
+    inputs = inputs[order].astype(np.int64)
     notices: dict[str, Any] = {
-        "rows": count,
+        "rows": rows.count - int(np.count_nonzero(~kept)),
         "zero_input_rows": rows.zero_input,
         "zero_output_rows": rows.zero_output,
         "out_of_order_rows": late,
         "ignored_columns": list(columns.ignored),
+        **bad.notices(),
     }
-    if rows.hashes:
-        hashes = [rows.hashes[index] for index in order]
-        blocks, cached = numbered(hashes, input_tokens=inputs, lines=[rows.lines[index] for index in order])
+    cached, blocks, adapters = None, None, None
+    if chains is not None:
+        blocks, cached = numbered(chains, order=order, tokens=size, input_tokens=inputs)
         notices |= {"block_tokens": blocks.tokens, "block_lookups": len(blocks.ids), "distinct_blocks": blocks.distinct}
-    elif "cached_tokens" in columns.names:
-        cached = np.asarray(rows.cached, dtype=np.int64)[order]
-    adapters = _numbers([rows.adapters[index] for index in order]) if rows.adapters else None
-    if adapters is not None:
+    elif "cached_tokens" in rows.columns:
+        cached = rows.column("cached_tokens")[order].astype(np.int64)
+    if "adapter" in rows.columns:
+        adapters = _renumbered(rows.column("adapter")[order])
         notices["adapters"] = int(adapters.max()) + 1
     arrivals = arrivals[order]
     return Trace(
         arrival_s=arrivals - arrivals[0],
         input_tokens=inputs,
-        output_tokens=np.asarray(rows.outputs, dtype=np.int64)[order],
+        output_tokens=outputs[order].astype(np.int64),
         cached_tokens=cached,
         notices=notices,
         blocks=blocks,
         adapters=adapters,
+    )
+
+
+def _renumbered(adapters: NDArray[Any]) -> Integers:
+    """Adapters by number as they first occur, -1 for none: which are equal is kept, the names are not."""
+    known: dict[int, int] = {}
+    return np.asarray(
+        [known.setdefault(each, len(known)) if each >= 0 else -1 for each in adapters.tolist()], dtype=np.int64
     )

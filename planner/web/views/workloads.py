@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from planner import kinds
 from planner.catalog import selectors, services
 from planner.catalog.importers import ImportProblem
-from planner.catalog.importers.trace_file import NAMES
+from planner.catalog.importers.trace_columns import NAMES
 from planner.catalog.models import Workload
 from planner.core import quantities
 from planner.core.catalog import UnknownEntry
@@ -91,7 +91,12 @@ def trace_add(request: TeamRequest) -> HttpResponse:
     name = request.POST.get("name", "").strip() or (file.name or "").split(".")[0]
     try:
         row = services.workload_import(
-            team=request.team, user_id=request.user.pk, name=name, data=file.read(), filename=file.name or ""
+            team=request.team,
+            user_id=request.user.pk,
+            name=name,
+            data=file.read(),
+            filename=file.name or "",
+            skip_bad_rows="skip_bad_rows" in request.POST,
         )
     except ImportProblem as problem:
         return _trace_page(request, problem=problem)
@@ -194,6 +199,7 @@ def _notices(facts: Mapping[str, Any]) -> list[str]:
     counted = (
         ("zero_input_rows", _("%(n)s rows without input tokens were left out.")),
         ("zero_output_rows", _("%(n)s rows without output tokens were left out.")),
+        ("skipped_rows", _("%(n)s rows could not be read and were left out.")),
         ("out_of_order_rows", _("%(n)s rows were out of order and have been sorted.")),
         ("block_tokens", _("Blocks of %(n)s tokens say what a cache would have found.")),
     )
@@ -201,6 +207,8 @@ def _notices(facts: Mapping[str, Any]) -> list[str]:
     said += [words % {"n": f"{facts[name]:,}"} for name, words in counted if facts.get(name)]
     if ignored := facts.get("ignored_columns"):
         said.append(_("Columns not read: %(names)s.") % {"names": ", ".join(ignored)})
+    words = _("Left out: line %(line)s, %(field)s: %(message)s.")
+    said += [words % bad for bad in facts.get("skipped", [])]
     return said
 
 
@@ -217,6 +225,8 @@ def _uses(request: TeamRequest, row: Workload) -> list[tuple[str, str]]:
 def _trace_page(request: TeamRequest, *, problem: ImportProblem | None = None) -> HttpResponse:
     context = {
         "problem": problem,
+        "more_bad": problem.bad_rows - len(problem.rows) if problem else 0,
+        "skips": "skip_bad_rows" in request.POST,
         "name": request.POST.get("name", ""),
         "columns": [
             (_("arrival"), NAMES["arrival"], _("seconds, or a date and time; …_ms and …_ns are understood")),
