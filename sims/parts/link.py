@@ -19,3 +19,13 @@ def hand_over(  # type: ignore[no-untyped-def]
     sender.egress_free_s = start_s + tokens * egress_s_per_token
     receiver.ingress_free_s = start_s + tokens * ingress_s_per_token
     return max(now_s, sender.egress_free_s, receiver.ingress_free_s) + fixed_s
+
+
+    return max(sender.egress_free_s, receiver.ingress_free_s) + fixed_s
+
+
+@handler
+def fetch(recovery, tokens, now_s):  # type: ignore[no-untyped-def]
+    """Book the one link of a pool, first come first served; the moment the KV is there."""
+    recovery.pool_free_s = max(now_s, recovery.pool_free_s) + tokens * recovery.pool_s_per_token
+    return recovery.pool_free_s + recovery.pool_fixed_s

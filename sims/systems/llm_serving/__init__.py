@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from sims.systems.llm_serving.config import Config, UnitClass
+from sims.systems.llm_serving.control import Control, Failure, FailureRate, Night, Nodes, Scaling
 from sims.systems.llm_serving.outcome import Outcome
-from sims.systems.llm_serving.run import Failure, simulate, warm_up_s
+from sims.systems.llm_serving.recovery import Recovery
+from sims.systems.llm_serving.run import simulate, warm_up_s
 
-__all__ = ["Config", "Failure", "Outcome", "UnitClass", "simulate", "warm_up_s"]
+__all__ = [
+    "Config",
+    "Control",
+    "Failure",
+    "FailureRate",
+    "Night",
+    "Nodes",
+    "Outcome",
+    "Recovery",
+    "Scaling",
+    "UnitClass",
+    "simulate",
+    "warm_up_s",
+]

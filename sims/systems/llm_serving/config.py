@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from sims.parts.ranks import MOST_RANKS
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import check_table
+from sims.systems.llm_serving.recovery import Recovery
 
 USUAL_TOKENS = 1000
 """Of KV in a sequence, where only the ratio of two units' times matters."""
@@ -130,6 +131,7 @@ class Config(UnitTraits):
     router: str = "least_loaded"
     ttft_slo_s: float = math.inf
     tpot_slo_s: float = math.inf
+    recovery: Recovery = field(default_factory=Recovery)
     most_steps: int = 1_000_000_000
     """The longest macro-step; 1 walks step by step, for tests."""
 

@@ -1,21 +1,23 @@
 """A unit halts, is isolated and rejoins: control-plane events that change the state between two slices.
 
-All its requests lose their KV. Each is computed again elsewhere (prompt and answer so far) and goes on with its
-next token; nothing is emitted twice.
+All its requests lose their KV. Each is computed again elsewhere (prompt and answer so far), or what a pool holds of
+it is fetched, and goes on with its next token; nothing is emitted twice. Or they fail, if that is the policy.
 """
 
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner, loop
-from sims.engine.lists import END, pop
+from sims.engine.lists import END, give_slot, pop, push
 from sims.parts.decode import commit_steps, span_s, steps_done
-from sims.parts.meter import on_first_token
+from sims.parts.link import fetch
+from sims.parts.meter import batch_at, on_first_token
 from sims.parts.prefill import clear_queue
 from sims.parts.ranks import clear_ranks, grow_ranks
-from sims.parts.records import PREFILL, RUNNING, WAITING
+from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.aggregated import send_to_replica
 from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
+from sims.systems.llm_serving.recovery import ANSWERS, NOTHING
 
 
 @inner
@@ -49,28 +51,102 @@ def shut(state, u):  # type: ignore[no-untyped-def]
 
 
 @inner
-def restart(state, slot, last_s):  # type: ignore[no-untyped-def]
-    """What a request must compute again after the loss of its KV."""
+def take_back(state, slot, last_s):  # type: ignore[no-untyped-def]
+    """What a sequence has written when its unit is lost."""
     request = state.requests[slot]
-    if request.stage == RUNNING:
-        generated = request.output - (request.finish_step - state.units[request.unit].step)
-        if generated == 0:
-            # It had just joined, and the step that would have given its first token is lost.
-            window = state.window[0]
-            on_first_token(state.totals[0], window, state.batches, state.ttft, request, request.first_token_s, -1)
-        elif generated > request.generated:
-            request.last_token_s = last_s
-        request.generated = generated
-    if request.stage != WAITING or request.todo == 0:
-        # All but those that had not begun: what was computed is gone, and so is the cache that held its prefix.
-        request.todo = request.input + request.generated
+    generated = request.output - (request.finish_step - state.units[request.unit].step)
+    if generated == 0:
+        # It had just joined, and the step that would have given its first token is lost.
+        window = state.window[0]
+        on_first_token(state.totals[0], window, state.batches, state.ttft, request, request.first_token_s, -1)
+    elif generated > request.generated:
+        request.last_token_s = last_s
+    request.generated = generated
+
+
+@inner
+def restart(state, slot):  # type: ignore[no-untyped-def]
+    """What a request must compute again after the loss of its KV; how many of its tokens a pool gives back."""
+    request, recovery = state.requests[slot], state.recovery[0]
+    whole = request.input + request.generated
     state.totals[0].restarted += 1
+    if request.generated == 0 and request.todo > 0:
+        # Its prompt was not complete: a pool still has the prefix it was found with, a lost unit's cache has not.
+        if recovery.pool_holds == NOTHING and request.todo < whole - request.cached:
+            request.cached = 0
+        request.todo = max(1, whole - request.cached)
+        return 0
+    held = 0
+    if recovery.pool_holds != NOTHING:
+        kept = whole if recovery.pool_holds == ANSWERS else request.input
+        block = recovery.pool_block_tokens
+        # The last token is always computed: the answer goes on from it.
+        held = max(0, min(kept, whole - 1)) // block * block
+    request.todo = max(1, whole - held)
+    request.cached = whole - request.todo
+    return held
+
+
+@inner
+def fail(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """A request is lost with its unit."""
+    totals = state.totals[0]
+    totals.lost += 1
+    totals.lost_output_tokens += state.requests[slot].generated
+    batch = batch_at(state.window[0], now_s)
+    if batch >= 0:
+        state.batches[batch].lost += 1
+    give_slot(totals, state.requests, slot)
+
+
+@inner
+def park(state, slot):  # type: ignore[no-untyped-def]
+    """Put a request among those to be sent on."""
+    state.requests[slot].stage = PARKED
+    push(state.parked[0], state.requests, slot)
+
+
+@inner
+def begin_again(state, slot, last_s, now_s):  # type: ignore[no-untyped-def]
+    """Take a request from its lost unit: it fails, waits for its KV from the pool, or is to be sent on."""
+    request, recovery = state.requests[slot], state.recovery[0]
+    if request.stage == RUNNING:
+        take_back(state, slot, last_s)
+    if recovery.fails == 1:
+        fail(state, slot, now_s)
+        return
+    request.unit = END
+    held = restart(state, slot)
+    if held == 0:
+        park(state, slot)
+        return
+    state.totals[0].fetched_tokens += held
+    request.ready_s = fetch(recovery, held, now_s)
+    request.stage = FETCHING
+    push(state.fetching[0], state.requests, slot)
 
 
 @loop
 def halt_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """A decode unit fails; nobody knows yet, and requests are still sent to it."""
     halt(state, u, 1 + len(state.prefills), now_s)
+
+
+@loop
+def halt_replica(state, u, now_s):  # type: ignore[no-untyped-def]
+    """An aggregated replica fails; nobody knows yet, and requests are still sent to it."""
+    halt(state, u, 1, now_s)
+
+
+@loop
+def halt_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
+    """A prefill unit fails; nobody knows yet, and prompts are still sent to it."""
+    unit = state.prefills[p]
+    if unit.busy == 1:
+        unit.busy_s += now_s - unit.start_s
+    unit.busy = 0
+    unit.stopped = 1
+    schedule(state.times, state.tree, 1 + p, NEVER)
 
 
 @loop
@@ -81,24 +157,7 @@ def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
         if stage in (RUNNING, WAITING) and state.requests[slot].unit == u:
-            restart(state, slot, last_s)
-            send_to_prefill(state, slot, now_s)
-
-
-@loop
-def rejoin_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A decode unit is back, empty; requests that found no unit go to it."""
-    state.units[u].alive = 1
-    state.units[u].stopped = 0
-    for _ in range(state.parked[0].queued):
-        slot = pop(state.parked[0], state.requests)
-        send_to_unit(state, slot, now_s)
-
-
-@loop
-def halt_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """An aggregated replica fails; nobody knows yet, and requests are still sent to it."""
-    halt(state, u, 1, now_s)
+            begin_again(state, slot, last_s, now_s)
 
 
 @loop
@@ -111,14 +170,49 @@ def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
         if stage in (RUNNING, WAITING, PREFILL) and state.requests[slot].unit == u:
-            restart(state, slot, last_s)
-            send_to_replica(state, slot, now_s)
+            begin_again(state, slot, last_s, now_s)
 
 
 @loop
-def rejoin_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """An aggregated replica is back, empty; requests that found none go to it."""
-    state.units[u].alive = 1
-    state.units[u].stopped = 0
+def isolate_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
+    """The failure of a prefill unit is known; its prompts go to the others, and so do those whose KV waited in it."""
+    unit = state.prefills[p]
+    first, after = unit.first_rank, unit.first_rank + unit.ranks
+    for index in range(first, after):
+        clear_queue(state.queues[index])
+    unit.load = 0
+    unit.tokens = 0
+    unit.alive = 0
+    for slot in range(len(state.requests)):
+        request = state.requests[slot]
+        if request.stage == PARKED and request.todo == 0 and first <= request.rank < after:
+            restart(state, slot)
+        elif request.stage == PREFILL and request.unit == p:
+            begin_again(state, slot, now_s, now_s)
+
+
+@loop
+def take_fetched(state, upto_s):  # type: ignore[no-untyped-def]
+    """KV has come from the pool: its requests are to be sent on."""
+    for _ in range(state.fetching[0].queued):
+        if state.requests[state.fetching[0].head].ready_s > upto_s:
+            break
+        park(state, pop(state.fetching[0], state.requests))
+
+
+@loop
+def send_parked(state, now_s):  # type: ignore[no-untyped-def]
+    """Send on who waits for a prefill or decode unit; without one for it a request goes on waiting."""
+    for _ in range(state.parked[0].queued):
+        slot = pop(state.parked[0], state.requests)
+        if state.requests[slot].todo > 0:
+            send_to_prefill(state, slot, now_s)
+        else:
+            send_to_unit(state, slot, now_s)
+
+
+@loop
+def send_parked_to_replicas(state, now_s):  # type: ignore[no-untyped-def]
+    """Send on who waits for a replica."""
     for _ in range(state.parked[0].queued):
         send_to_replica(state, pop(state.parked[0], state.requests), now_s)

@@ -15,8 +15,19 @@ from sims.engine.sketch import Histogram
 from sims.parts.course import Course, Recorder
 from sims.parts.meter import BATCHES, PHASES
 from sims.systems.llm_serving.config import Config
+from sims.systems.llm_serving.pools import Note, Usage
 from sims.systems.llm_serving.state import State
 from sims.systems.llm_serving.timeline import Sample
+from sims.systems.llm_serving.watch import Disturbance
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the control plane has to tell of a run."""
+
+    disturbances: tuple[Disturbance, ...]
+    notes: tuple[Note, ...]
+    usage: dict[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,10 @@ class Outcome:
     samples: tuple[Sample, ...]
     drained: tuple[Sample, ...]
     """Samples after the last arrival, of a finite workload."""
+    disturbances: tuple[Disturbance, ...]
+    notes: tuple[Note, ...]
+    usage: dict[str, Usage]
+    """By role, from the start to the horizon."""
     rates: dict[str, float]
     """Of the window: arrived, finished and output_tokens a second, mean running, busy shares of the roles; of decode
     units rank_imbalance, the work of the slowest rank over that of the mean, and rank_wait, the share of their busy
@@ -60,10 +75,14 @@ class Outcome:
         "histograms": merge.stacked,
         "batches": merge.stacked,
         "samples": merge.averaged,
+        "disturbances": merge.joined,
+        "notes": merge.first,
     }
 
     @classmethod
-    def of(cls, state: State, *, config: Config, recorder: Recorder[Sample], ending: str, course: Course) -> Outcome:
+    def of(
+        cls, state: State, *, config: Config, recorder: Recorder[Sample], ending: str, course: Course, told: Told
+    ) -> Outcome:
         """Read a finished run."""
         totals = state.totals[0]
         by_phase = {name: getattr(state, name).reshape(PHASES, BATCHES, -1) for name in ("ttft", "tpot", "itl", "e2e")}
@@ -86,6 +105,9 @@ class Outcome:
             batches=state.batches,
             samples=tuple(recorder.samples),
             drained=tuple(recorder.drained),
+            disturbances=told.disturbances,
+            notes=told.notes,
+            usage=told.usage,
             rates=_rates(recorder, config=config),
         )
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from sims.engine.batches import pooled
 from sims.engine.plane import Chunk, StatePlane
 from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
-from sims.parts.records import doubled
+from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING, doubled
 from sims.systems.llm_serving import aggregated, disaggregated, faults
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.state import State
+from sims.systems.llm_serving.timeline import sample
+
+Order = Callable[[State, int, float], None]
+HALT: Mapping[str, Order] = {
+    "decode": faults.halt_unit,
+    "prefill": faults.halt_prefill,
+    "replica": faults.halt_replica,
+}
+ISOLATE: Mapping[str, Order] = {
+    "decode": faults.isolate_unit,
+    "prefill": faults.isolate_prefill,
+    "replica": faults.isolate_replica,
+}
 
 
 class ServingPlane(StatePlane[State]):
@@ -47,17 +62,84 @@ class ServingPlane(StatePlane[State]):
             "requests_in_flight": int(totals.in_flight),
         }
 
-    def halt(self, unit: int, *, now_s: float) -> None:
-        """A decode unit (or replica) fails."""
-        stop = faults.halt_replica if self._config.aggregated else faults.halt_unit
-        stop(self.state, int(unit), float(now_s))
+    def halt(self, unit: int, *, role: str, now_s: float) -> None:
+        """A unit fails."""
+        HALT[self._sort(role)](self.state, int(unit), float(now_s))
 
-    def isolate(self, unit: int, *, now_s: float) -> None:
+    def isolate(self, unit: int, *, role: str, now_s: float) -> None:
         """Its failure is known: move its requests."""
-        stop = faults.isolate_replica if self._config.aggregated else faults.isolate_unit
-        stop(self.state, int(unit), float(now_s))
+        ISOLATE[self._sort(role)](self.state, int(unit), float(now_s))
+        self._send_parked(now_s)
 
-    def rejoin(self, unit: int, *, now_s: float) -> None:
-        """Put it back."""
-        back = faults.rejoin_replica if self._config.aggregated else faults.rejoin_unit
-        back(self.state, int(unit), float(now_s))
+    def rejoin(self, unit: int, *, role: str, now_s: float) -> None:
+        """Put it back, or let a unit that drains go on; requests that found no unit go to it."""
+        self._units(role)[unit].alive = 1
+        self._units(role)[unit].stopped = 0
+        self._send_parked(now_s)
+
+    def _sort(self, role: str) -> str:
+        return "replica" if self._config.aggregated else role
+
+    def _send_parked(self, now_s: float) -> None:
+        send = faults.send_parked_to_replicas if self._config.aggregated else faults.send_parked
+        send(self.state, float(now_s))
+
+    def drain(self, unit: int, *, role: str) -> None:
+        """Send it nothing more; it finishes what it has."""
+        self._units(role)[unit].alive = 0
+
+    def release(self, unit: int, *, role: str) -> None:
+        """Give an empty unit away."""
+        self._units(role)[unit].alive = 0
+        self._units(role)[unit].stopped = 1
+
+    def is_empty(self, unit: int, *, role: str) -> bool:
+        """Whether a unit has no request left."""
+        pool = self.state.requests
+        stages = (PREFILL,) if role == "prefill" else self._decoding
+        return not bool(np.any((pool.unit == unit) & np.isin(pool.stage, stages)))
+
+    def load(self, unit: int, *, role: str) -> int:
+        """How much a unit has to do, as its router sees it."""
+        return int(self._units(role)[unit].load)
+
+    def waiting(self) -> int:
+        """Requests that are not decoding: queued, in prefill, handed over, fetched or without a unit."""
+        return self._count(PREFILL, WAITING, PARKED, FETCHING)
+
+    def demand(self, role: str, *, load: str) -> float:
+        """What a role is asked for: its sequences, the KV pledged to them in units, or its queue."""
+        if role == "prefill":
+            return float(self._count(PREFILL, PARKED))
+        if load == "queue":
+            return float(self._count(*(WAITING, PARKED, *self._decoding)) - self._count(RUNNING))
+        if load == "kv":
+            pool = self.state.requests
+            here = np.isin(pool.stage, (PARKED, *self._decoding))
+            return float(np.sum((pool.input + pool.output)[here])) * self._config.decode_units / self._config.kv_tokens
+        return float(self._count(PARKED, *self._decoding))
+
+    def busy_s(self, role: str, *, now_s: float) -> float:
+        """Unit-seconds at work so far."""
+        seen = sample(self.state, at_s=now_s)
+        return seen.prefill_busy_s if role == "prefill" else seen.unit_busy_s
+
+    def fetches_s(self) -> float | None:
+        """When the next KV has come from the pool; None when none is under way."""
+        fetching = self.state.fetching[0]
+        return float(self.state.requests[fetching.head].ready_s) if fetching.queued else None
+
+    def take_fetched(self, *, upto_s: float, now_s: float) -> None:
+        """Send on whose KV has come."""
+        faults.take_fetched(self.state, float(upto_s))
+        self._send_parked(now_s)
+
+    def _units(self, role: str) -> np.recarray:
+        return self.state.prefills if role == "prefill" else self.state.units
+
+    @property
+    def _decoding(self) -> tuple[int, ...]:
+        return (PREFILL, WAITING, RUNNING) if self._config.aggregated else (WAITING, RUNNING)
+
+    def _count(self, *stages: int) -> int:
+        return int(np.count_nonzero(np.isin(self.state.requests.stage, stages)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import simpy
 
@@ -12,24 +12,17 @@ from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
 from sims.engine.run import COMPLETE
 from sims.parts.arrivals import Arrivals, Lengths, Poisson
-from sims.parts.course import SAMPLES, Course, Process, Recorder, follow, until_done
+from sims.parts.course import SAMPLES, Course, Recorder, follow, until_done
 from sims.systems.llm_serving.config import Config
-from sims.systems.llm_serving.outcome import Outcome
+from sims.systems.llm_serving.control import Control, Failure, Operator
+from sims.systems.llm_serving.outcome import Outcome, Told
 from sims.systems.llm_serving.plane import ServingPlane
+from sims.systems.llm_serving.recovery import Recovery
 from sims.systems.llm_serving.state import make_state
 from sims.systems.llm_serving.timeline import sample
+from sims.systems.llm_serving.watch import LOOKS, Watch
 
 MOST_IN_FLIGHT = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A decode unit (or replica) halts at ``at_s``, is isolated once that is detected, and rejoins ``rejoin_s`` on."""
-
-    unit: int
-    at_s: float
-    rejoin_s: float
-    detection_s: float = 0.0
 
 
 def warm_up_s(*, horizon_s: float, residence_s: float) -> float:
@@ -44,6 +37,7 @@ def simulate(
     seed: int = 1,
     warmup_s: float = 0.0,
     failures: Sequence[Failure] = (),
+    control: Control | None = None,
     hooks: Hooks | None = None,
     clock: Callable[[], float] = time.monotonic,
     budget_s: float = 3600.0,
@@ -59,7 +53,8 @@ def simulate(
     arrivals : requests; a finite source is followed until its last request is finished.
     seed : of all random streams.
     warmup_s : dropped from the measurements [s of simulated time].
-    failures : units that are lost and come back.
+    failures : units that are lost and come back; as those of ``control``, for short.
+    control : what else happens to the units.
     hooks, clock, budget_s : who waits, by which clock, and how long at most [s of that clock].
     samples : points of the time line; how many there are does not change the rest.
     most_in_flight : request slots; more requests in the system end the run as ``full``.
@@ -70,9 +65,9 @@ def simulate(
     Cancelled
         When the hooks ask for it.
     """
-    for failure in failures:
-        if not 0 <= failure.unit < config.decode_units:
-            raise ValueError(f"a failure names unit {failure.unit} of {config.decode_units}")
+    plan = control or Control()
+    plan = replace(plan, failures=(*plan.failures, *failures))
+    plan.check(_counts(config))
     course = Course.of(arrivals, warmup_s=warmup_s)
     plane = ServingPlane(
         config,
@@ -84,8 +79,12 @@ def simulate(
     env, recorder = simpy.Environment(), Recorder(lambda at_s: sample(plane.state, at_s=at_s))
     # Data-plane events of a moment come first, then these in the order of their start.
     env.process(recorder.window(env, course=course))
-    for failure in failures:
-        env.process(_fail(env, plane=plane, failure=failure))
+    operator = Operator(env, plane=plane, control=plan, counts=_counts(config), seed=seed)
+    watch = Watch(plane, env, course.warmup_s, look_s=course.horizon_s / LOOKS)
+    if plan.loses:
+        env.process(watch.looking())
+    operator.start(watch)
+    env.process(operator.reads_usage(course.horizon_s))
     if course.finite:
         env.process(until_done(env, course=course, count=samples, look=recorder.drain, done=plane.is_done))
     ending = follow(
@@ -99,16 +98,12 @@ def simulate(
         clock=clock,
         budget_s=budget_s,
     )
-    return Outcome.of(plane.state, config=config, recorder=recorder, ending=ending, course=course)
+    told = Told(tuple(watch.found), tuple(operator.notes), operator.usage or operator.usage_now())
+    return Outcome.of(plane.state, config=config, recorder=recorder, ending=ending, course=course, told=told)
 
 
-def _fail(env: simpy.Environment, *, plane: ServingPlane, failure: Failure) -> Process:
-    yield env.timeout(failure.at_s)
-    plane.halt(failure.unit, now_s=env.now)
-    yield env.timeout(failure.detection_s)
-    plane.isolate(failure.unit, now_s=env.now)
-    yield env.timeout(failure.rejoin_s)
-    plane.rejoin(failure.unit, now_s=env.now)
+def _counts(config: Config) -> dict[str, int]:
+    return {"decode": config.decode_units, **({} if config.aggregated else {"prefill": config.prefill_units})}
 
 
 @warms
@@ -125,7 +120,9 @@ def _warm() -> None:
             prefill_s_per_token=1e-4,
             prefill_budget_tokens=64,
             kv_capacity_tokens=1_000_000,
+            recovery=Recovery(pool_holds="answers", pool_block_tokens=4),
         )
-        failure = Failure(unit=0, at_s=0.5, rejoin_s=0.1)
-        done = simulate(config, arrivals=Poisson(50.0, lengths, duration_s=1.0), failures=[failure], samples=2)
+        roles = ("decode",) if aggregated else ("decode", "prefill")
+        failures = [Failure(unit=0, at_s=0.5, rejoin_s=0.1, role=role) for role in roles]
+        done = simulate(config, arrivals=Poisson(50.0, lengths, duration_s=1.0), failures=failures, samples=2)
         assert done.ending == COMPLETE  # noqa: S101 - a tiny run cannot end otherwise

@@ -21,6 +21,7 @@ from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import NO_TABLE, step_tables
 from sims.systems.llm_serving.config import Config, UnitClass, UnitTraits
+from sims.systems.llm_serving.recovery import recovery_record
 
 FIRST_SLOTS = 4096
 
@@ -65,6 +66,7 @@ class State(NamedTuple):
     joining: np.recarray
     parked: np.recarray
     fetching: np.recarray
+    recovery: np.recarray
     ring: NDArray[np.int64]
     batches: np.recarray
     ttft: NDArray[np.int64]
@@ -111,6 +113,7 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
         joining=queues(1),
         parked=queues(1),
         fetching=queues(1),
+        recovery=recovery_record(config.recovery),
         ring=ring_array(config.decode_units),
         batches=records(parts.BATCH, count=BATCHES),
         ttft=np.zeros((PHASES * BATCHES, BINS), np.int64),

@@ -39,6 +39,9 @@ class Sample:
     running: int
     kv_tokens: int
     in_flight: int
+    units_up: int
+    """Decode units or replicas that work; one that is lost counts until it halts."""
+    prefill_units_up: int
 
 
 SAMPLE = np.dtype([(one.name, "i8" if one.type == "int" else "f8") for one in fields(Sample)])
@@ -57,9 +60,13 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
     seen.prefill_tokens = totals.prefill_tokens
     seen.moved_tokens = totals.moved_tokens
     seen.prefill_busy_s = 0.0
+    seen.prefill_units_up = 0
+    seen.units_up = 0
     for index in range(len(state.prefills)):
         prefill = state.prefills[index]
         seen.prefill_busy_s += prefill.busy_s
+        if prefill.stopped == 0 and state.params[0].aggregated == 0:
+            seen.prefill_units_up += 1
         if prefill.busy == 1:
             seen.prefill_busy_s += min(at_s - prefill.start_s, prefill.lasts_s)
     seen.queued = 0
@@ -80,6 +87,7 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
         seen.output_tokens += emitted
         seen.kv_tokens += unit.kv + emitted
         seen.running += unit.running
+        seen.units_up += 1 - unit.stopped
         seen.unit_busy_s += unit.busy_s + spent_s
         seen.sequence_s += unit.sequence_s + spent_s * unit.running
         seen.even_s += unit.even_sum_s + ramp_s(unit.even_s, unit.even_growth_s, steps)

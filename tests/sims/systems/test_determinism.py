@@ -5,18 +5,22 @@ import pytest
 
 from sims.engine import kernel, run
 from sims.engine.sketch import percentile
-from sims.systems.llm_serving import Failure, aggregated, disaggregated, faults, simulate
+from sims.systems.llm_serving import Failure, Recovery, aggregated, disaggregated, faults, simulate
 from tests.sims.systems.scene import config, fingerprint, poisson
 from tests.sims.without_jit import printed
 
 FAILURES = (Failure(unit=0, at_s=2.0, detection_s=0.3, rejoin_s=2.0),)
+PREFILL_FAILURES = (Failure(unit=1, at_s=2.2, detection_s=0.1, rejoin_s=1.0, role="prefill"),)
+POOL = Recovery(pool_holds="answers", pool_block_tokens=8, pool_s_per_token=1e-6)
 BOTH = pytest.mark.parametrize("together", [False, True], ids=["disaggregated", "aggregated"])
 
 
 def small(together: bool, **options: object) -> str:
-    """A run of 200 requests with a failure."""
-    arrivals = poisson(requests=200)
-    return fingerprint(simulate(config(aggregated=together), arrivals=arrivals, failures=FAILURES, **options))
+    """A run of 200 requests with failures."""
+    arrivals, failures = poisson(requests=200), FAILURES + (() if together else PREFILL_FAILURES)
+    return fingerprint(
+        simulate(config(aggregated=together, recovery=POOL), arrivals=arrivals, failures=failures, **options)
+    )
 
 
 @BOTH
@@ -63,6 +67,7 @@ def test_every_kernel_is_compiled_for_one_signature() -> None:
     """A time given as an integer would silently compile a second time."""
     small(False)
     small(True)
-    kernels = [aggregated.advance, disaggregated.advance, faults.halt_unit, faults.isolate_unit, faults.rejoin_unit]
-    kernels += [faults.halt_replica, faults.isolate_replica, faults.rejoin_replica]
+    kernels = [aggregated.advance, disaggregated.advance, faults.halt_unit, faults.isolate_unit, faults.halt_replica]
+    kernels += [faults.isolate_replica, faults.halt_prefill, faults.isolate_prefill, faults.take_fetched]
+    kernels += [faults.send_parked, faults.send_parked_to_replicas]
     assert [kernel.signatures(one) for one in kernels] == [1] * len(kernels)
