@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
 from planner.core.simulation import Drill, Drilled, DrillVariant
-from planner.core.table import filled, numbers
 from planner.core.text import gettext_noop as _
-from planner.core.timeline import TIMELINE
 from planner.core.wording import counted
 from planner.kinds.llm_serving.fleet import Role, fleet_for
 from planner.kinds.llm_serving.physics import physics
+from planner.kinds.llm_serving.simulated_losses import PHASE_NAMES
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 STEADY_S = 900.0
@@ -63,32 +61,40 @@ def variants(spec: LlmServingSpec, catalog: Catalog) -> Sequence[DrillVariant]:
 
 def answer(drilled: Sequence[Drilled]) -> str:
     """What the loss did to TTFT in each fleet, and what the difference costs."""
-    told = "; ".join(_told(one) for one in drilled)
-    return f"{told}. {_price(drilled)}".strip()
+    told = " ".join(_told(one) for one in drilled)
+    return f"{told} {_price(drilled)}".strip()
 
 
 def _told(one: Drilled) -> str:
-    units = f"With {counted(one.estimate.value('decode_units') or 0, 'unit')}"
-    series = filled(one.simulated, TIMELINE)
-    if series is None:
-        return f"{units} nothing was simulated"
-    time_s, wait_s = numbers(series, "time_s"), numbers(series, "ttft_mean_s")
-    steady = [wait for at, wait in zip(time_s, wait_s, strict=True) if at and wait is not None and at <= STEADY_S]
-    later = [wait for at, wait in zip(time_s, wait_s, strict=True) if at and wait is not None and at > STEADY_S]
-    if not steady or not later:
-        return f"{units} no request was answered"
-    usual, worst, limit = sorted(steady)[len(steady) // 2], max(later), one.spec.ttft_p99_slo_s
-    if worst <= limit:
-        return f"**{units} nobody notices**: mean TTFT stays within {show(worst, 's')} ({show(usual, 's')} before)"
-    over_s = sum(
-        b - a
-        for (a, b), wait in zip(pairwise([0.0, *(at or 0.0 for at in time_s)]), wait_s, strict=True)
-        if wait is not None and b > STEADY_S and wait > limit
-    )
-    return (
-        f"**{units} mean TTFT goes from {show(usual, 's')} to {show(worst, 's')}** and is above its objective of "
-        f"{show(limit, 's')} for {show(over_s, 's')}"
-    )
+    units = f"With {counted(one.estimate.value('decode_units') or 0, _noun(one))}"
+    before, during, after = (one.simulated.value(f"ttft_p99_{phase}_s") for phase in PHASE_NAMES)
+    if during is None:
+        return f"{units} no request came after the loss."
+    felt = during > one.spec.ttft_p99_slo_s
+    claim = f"**{units} the loss is felt**" if felt else f"**{units} nobody notices**"
+    times = [
+        f"{show(value, 's')} {word}"
+        for value, word in ((before, "before"), (during, "during"), (after, "after"))
+        if value is not None
+    ]
+    return f"{claim}: TTFT P99 {', '.join(times)}; {_kept(one)}; {_queue(one)}."
+
+
+def _noun(one: Drilled) -> str:
+    return "replica" if one.spec.is_aggregated else "decode unit"
+
+
+def _kept(one: Drilled) -> str:
+    lost, again = one.simulated.value("requests_lost") or 0, one.simulated.value("requests_restarted") or 0
+    kept = f"{counted(lost, 'request')} lost" if lost else "no request was lost"
+    return f"{kept}, {again:,.0f} went on elsewhere" if again else kept
+
+
+def _queue(one: Drilled) -> str:
+    back_s = one.simulated.value("queue_back_after_s")
+    if back_s is None:
+        return "at the end of the run the queue was not yet what it had been"
+    return f"the queue was as before after {show(back_s, 's')}" if back_s else "the queue was never longer than before"
 
 
 def _price(drilled: Sequence[Drilled]) -> str:

@@ -24,6 +24,7 @@ from planner.kinds.llm_serving.arriving import (
     lengths_for,
     replayed_for,
 )
+from planner.kinds.llm_serving.controlled import control_for, recovery_for
 from planner.kinds.llm_serving.drills import DRILLS
 from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
@@ -34,13 +35,18 @@ from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
     from sims.parts.arrivals import Arrivals
-    from sims.systems.llm_serving import Config, Failure, Outcome
+    from sims.systems.llm_serving import Config, Outcome
 
 BUDGET_S = 3600.0
 
 
 def config_for(
-    spec: LlmServingSpec, *, facts: Physics, decode_gpu_nic_bytes_per_s: float | None, fleet: Fleet, router: str
+    spec: LlmServingSpec,
+    *,
+    facts: Physics,
+    decode_gpu_nic_bytes_per_s: float | None,
+    fleet: Fleet,
+    chosen: Options,
 ) -> Config:
     """The estimator's numbers as the simulator wants them: per unit, per sequence and per token."""
     from sims.systems.llm_serving import Config
@@ -69,7 +75,8 @@ def config_for(
         ingress_s_per_token=ingress_s,
         hand_over_s=facts.handover_fixed_s,
         gateway_s=facts.gateway_s,
-        router=router,
+        router=chosen.router,
+        recovery=recovery_for(chosen, facts=facts),
         ttft_slo_s=spec.ttft_p99_slo_s,
         tpot_slo_s=spec.tpot_slo_s,
     )
@@ -92,19 +99,6 @@ def residence_s(spec: LlmServingSpec, *, facts: Physics, workload: Workload | No
     if workload is not None and workload.requests:
         answer = float(np.mean(workload.output_tokens))
     return spec.gateway_s + answer * max(spec.tpot_slo_s, facts.decode_fixed_s)
-
-
-def failures_for(spec: LlmServingSpec, *, chosen: Options, horizon_s: float) -> list[Failure]:
-    """The unit that is lost, if one is."""
-    from sims.systems.llm_serving import Failure
-
-    at_s = chosen.fail_decode_unit_at_s
-    if at_s is None:
-        return []
-    if at_s >= horizon_s:
-        raise ValueError(f"options.fail_decode_unit_at_s: {at_s:g} s lies beyond the run of {horizon_s:g} s")
-    rejoin_s = spec.repair_h * 3600 if chosen.rejoin_s is None else chosen.rejoin_s
-    return [Failure(unit=0, at_s=at_s, rejoin_s=rejoin_s, detection_s=spec.detection_s)]
 
 
 def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
@@ -151,11 +145,11 @@ def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, 
         raise ValueError(f"options.warmup_s: {warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
     try:
         outcome = simulate(
-            config_for(spec, facts=facts, decode_gpu_nic_bytes_per_s=nic, fleet=fleet, router=chosen.router),
+            config_for(spec, facts=facts, decode_gpu_nic_bytes_per_s=nic, fleet=fleet, chosen=chosen),
             arrivals=arrivals,
             seed=request.seed,
             warmup_s=warmup_s,
-            failures=failures_for(spec, chosen=chosen, horizon_s=horizon_s),
+            control=control_for(spec, chosen=chosen, facts=facts, fleet=fleet, horizon_s=horizon_s),
             hooks=hooks,
             budget_s=BUDGET_S,
         )

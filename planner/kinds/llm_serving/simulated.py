@@ -11,7 +11,9 @@ from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Seri
 from planner.core.simulated import measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.core.text import gettext_noop as _
+from planner.kinds.llm_serving import simulated_losses as losses
 from planner.kinds.llm_serving.fleet import Fleet
+from planner.kinds.llm_serving.loss_metrics import LOSS_METRICS
 from planner.kinds.llm_serving.metrics import BY_NAME, LOAD, count, latency
 from planner.kinds.llm_serving.physics import Physics
 from planner.kinds.llm_serving.spec import LlmServingSpec
@@ -35,7 +37,7 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
         "ratio",
         "higher",
         LOAD,
-        help=_("Of the requests answered or refused."),
+        help=_("Of the requests answered, refused or lost."),
     ),
     MetricDef("decode_kv_used_share", _("KV pool in use, decode"), "ratio", "none", LOAD, help=_("Mean over time.")),
     count(
@@ -44,12 +46,13 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
         "requests",
         group=RUN,
         direction="none",
-        help=_("Arrived = finished + refused + in flight."),
+        help=_("Arrived = finished + refused + lost + in flight."),
     ),
     count("requests_finished", _("Requests finished"), "requests", group=RUN, direction="none"),
     count("requests_rejected", _("Requests refused"), "requests", group=RUN),
     count("requests_in_flight", _("Requests in flight at the end"), "requests", group=RUN, direction="none"),
     count("requests_restarted", _("Requests computed again"), "requests", group=RUN),
+    *LOSS_METRICS,
     MetricDef("simulated_s", _("Simulated time"), "s", "none", RUN),
 )
 DEFINITIONS: Mapping[str, MetricDef] = {**BY_NAME, **{definition.name: definition for definition in ONLY_SIMULATED}}
@@ -112,13 +115,15 @@ def result(run: Run, *, outcome: Outcome) -> Result:
 
     intervals = {f"{name}_{rank}_s": outcome.quantile(name, q=q) for name, rank, q in QUANTILES}
     intervals["ttft_mean_s"] = outcome.share(lambda rows: rows.ttft_sum_s, of=lambda rows: rows.ttft_n)
-    intervals["goodput_share"] = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
+    intervals["goodput_share"] = outcome.share(
+        lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected + rows.lost
+    )
     objectives = run.objectives
     metrics = {
         name: measured(DEFINITIONS[name], interval=each, objective=objectives.get(name))
         for name, each in intervals.items()
     }
-    metrics |= plain(DEFINITIONS, {**_loads(run, outcome=outcome), **_counts(outcome)})
+    metrics |= plain(DEFINITIONS, {**_loads(run, outcome=outcome), **_counts(outcome), **losses.figures(outcome)})
     return Result(
         metrics=metrics,
         answer=_answer(run, outcome=outcome, metrics=metrics),
@@ -141,7 +146,7 @@ def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
         return {}
     prefill = rates["prefill_tokens_per_s"] / facts.prefill_tokens_per_s_per_gpu
     decode = rates["output_tokens_per_s"] / facts.decode_tokens_per_s_per_gpu
-    share = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected)
+    share = outcome.share(lambda rows: rows.good, of=lambda rows: rows.finished + rows.rejected + rows.lost)
     kv = [sample.kv_tokens for sample in outcome.samples if sample.at_s >= outcome.warmup_s]
     loads: dict[str, float | None] = {
         "output_tokens_per_s": rates["output_tokens_per_s"],
@@ -203,7 +208,7 @@ def _findings(
         *write.unreliable(intervals),
         *write.other_workload(run, outcome=outcome),
         *write.rate_varied(run, outcome=outcome),
-        *write.unit_lost(outcome),
+        *losses.findings(run, outcome=outcome, values=losses.figures(outcome)),
     ]
 
 
@@ -214,4 +219,5 @@ def _series(run: Run, *, outcome: Outcome) -> Sequence[Series]:
         tables.cdf(outcome, name="ttft", label="TTFT"),
         tables.cdf(outcome, name="tpot", label="TPOT"),
         tables.timeline(outcome, gpus=run.fleet.prefill.gpus or run.fleet.decode.gpus, facts=run.facts),
+        *losses.tables(outcome),
     ]

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
 from planner.kinds.llm_serving.simulation_options import options
@@ -124,19 +122,3 @@ def rate_varied(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     low, high, mean = (show(each, "req/s") for each in (min(rates), max(rates), outcome.arrived / outcome.horizon_s))
     text = f"Between {low} and {high} came over the run; the estimate beside it is at the mean of {mean}."
     return [Finding("rate_varied", "info", text)]
-
-
-def unit_lost(outcome: Outcome) -> Sequence[Finding]:
-    """What the loss of a unit did to the requests in it and to TTFT."""
-    if not outcome.restarted:
-        return []
-    means = [
-        (b.ttft_sum_s - a.ttft_sum_s) / (b.first_tokens - a.first_tokens)
-        for a, b in pairwise(outcome.samples)
-        if b.first_tokens > a.first_tokens
-    ]
-    text = f"{outcome.restarted:,} requests lost their unit and were computed again from prompt and answer so far."
-    if means:
-        usual, worst = float(np.median(means)), max(means)
-        text += f" Mean TTFT rose from {show(usual, 's')} to {show(worst, 's')} in the worst interval."
-    return [Finding("unit_lost", "info", text, "requests_restarted")]

@@ -59,5 +59,16 @@ def timeline(outcome: Outcome, *, gpus: int, facts: Physics) -> Series:
             Column("kv_share", "KV pool in use", "ratio", [sample.kv_tokens / kv_tokens for sample in now]),
             Column("prefill_utilisation", "prefill utilisation", "ratio", prefill),
             Column("ttft_mean_s", "TTFT, mean", "s", ttft),
+            *_units_up(outcome),
         ),
     )
+
+
+def _units_up(outcome: Outcome) -> list[Column]:
+    now, replicas = outcome.samples[1:], outcome.config.aggregated
+    decode = Column(
+        "units_up", "replicas up" if replicas else "decode units up", "units", [float(s.units_up) for s in now]
+    )
+    if replicas:
+        return [decode]
+    return [decode, Column("prefill_units_up", "prefill units up", "units", [float(s.prefill_units_up) for s in now])]

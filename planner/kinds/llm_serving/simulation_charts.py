@@ -35,6 +35,7 @@ def charts(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Sequenc
             unit="ratio",
         ),
         _timeline(simulated, name="ttft", title="Does the wait change over time?", columns=("ttft_mean_s",), unit="s"),
+        *_units_up(simulated),
         _timeline(simulated, name="arrivals", title="What arrives?", columns=("arrivals_per_s",), unit="req/s"),
     ]
     return [chart for chart in made if chart is not None]
@@ -96,6 +97,17 @@ def _objectives(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Ch
         limits=(Limit(1.0, "objective", axis="x"),),
         summary="TTFT and TPOT percentiles of estimate and simulation, each as a share of its objective.",
     )
+
+
+def _units_up(simulated: Result) -> Sequence[Chart | None]:
+    """Worth a picture only where units came or went."""
+    series = filled(simulated, "timeline")
+    if series is None:
+        return []
+    columns = tuple(column.name for column in series.columns if column.name.endswith("units_up"))
+    if all(len(set(series.column(name).values)) == 1 for name in columns):
+        return []
+    return [_timeline(simulated, name="units", title="How many units are up?", columns=columns, unit="units")]
 
 
 def _timeline(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:

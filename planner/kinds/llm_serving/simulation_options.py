@@ -9,8 +9,9 @@ from typing import Any
 from planner.core.run_options import check_moments, read_options
 from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
-from planner.kinds.llm_serving import arrival_options
+from planner.kinds.llm_serving import arrival_options, control_options
 from planner.kinds.llm_serving.arrival_options import ArrivalOptions
+from planner.kinds.llm_serving.control_options import ControlOptions
 
 OPTIONS = (
     *arrival_options.OPTIONS,
@@ -38,42 +39,23 @@ OPTIONS = (
         maximum=1e7,
         help=_("Cut from the measurements. Empty: five mean stays of a request, at most a quarter of the run."),
     ),
-    OptionDef(
-        "fail_decode_unit_at_s",
-        _("Lose a decode unit at"),
-        None,
-        unit="s",
-        minimum=0.0,
-        maximum=1e7,
-        help=_("The first decode unit (or replica) stops; its requests are computed again elsewhere. Empty: never."),
-    ),
-    OptionDef(
-        "rejoin_s",
-        _("It rejoins after"),
-        None,
-        unit="s",
-        minimum=0.0,
-        maximum=1e7,
-        help=_("Counted from when the failure is detected. Empty: the time to rejoin of the design."),
-    ),
+    *control_options.OPTIONS,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Options(ArrivalOptions):
+class Options(ArrivalOptions, ControlOptions):
     """The options with their defaults filled in."""
 
     router: str = "least_loaded"
     prefix_hits: str = "alike"
     warmup_s: float | None = None
-    fail_decode_unit_at_s: float | None = None
-    rejoin_s: float | None = None
 
 
 def check(request: SimulationRequest, *, chosen: Options) -> None:
     """Refuse options that do not go together, or lie beyond the run; raises ValueError that names one."""
     arrival_options.check(chosen, replays=chosen.replays(has_trace=request.workload is not None))
-    names = ("warmup_s", "fail_decode_unit_at_s", "spike_at_s")
+    names = ("warmup_s", *control_options.MOMENTS, "spike_at_s")
     check_moments(request, moments={name: getattr(chosen, name) for name in names})
 
 

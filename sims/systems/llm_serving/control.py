@@ -16,7 +16,8 @@ from sims.systems.llm_serving.pools import HALTED, LOADING, LOST, UP, Note, Pool
 from sims.systems.llm_serving.watch import Watch
 
 ROLES = ("decode", "prefill")
-HOUR_S, DAY_H = 3600.0, 24.0
+HOUR_S = 3600.0
+DAY_H = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,27 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
-    """From hour to hour of each day a role keeps ``units``; the others are back by its end. The run begins at 0:00."""
+    """From hour to hour of each day a role keeps ``units``; the others are back by its end.
+
+    The run begins at ``start_h``; a day lasts ``day_s``.
+    """
 
     from_h: float
     to_h: float
     units: int
     role: str = "decode"
+    start_h: float = 0.0
+    day_s: float = 86_400.0
+
+    def spans_s(self) -> Iterator[tuple[float, float]]:
+        """Begin and end of all nights [s of simulated time], from that in which the run begins on."""
+        hour_s = self.day_s / DAY_H
+        begin_s = ((self.from_h - self.start_h) % DAY_H - DAY_H) * hour_s
+        lasts_s = (self.to_h - self.from_h) % DAY_H * hour_s
+        while True:
+            if begin_s + lasts_s > 0:
+                yield max(0.0, begin_s), begin_s + lasts_s
+            begin_s += self.day_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +125,17 @@ class Control:
             count = counts.get(failure.role, 0)
             if not 0 <= failure.unit <= failure.unit + failure.together - 1 < count:
                 raise ValueError(f"a failure names unit {failure.unit} of {count}")
-        for one in (*self.rates, *self.scaling, *self.nights):
-            if not counts.get(one.role):
-                raise ValueError(f"there are no {one.role} units")
+        roles = (
+            {one.role for one in self.rates} | {one.role for one in self.scaling} | {one.role for one in self.nights}
+        )
+        for role in sorted(roles):
+            if not counts.get(role):
+                raise ValueError(f"there are no {role} units")
         for night in self.nights:
             if not (0 <= night.from_h < DAY_H and 0 <= night.to_h < DAY_H and night.from_h != night.to_h):
                 raise ValueError("a night runs from an hour to another of a day of 24")
+            if not night.day_s > 0:
+                raise ValueError(f"a day lasts more than {night.day_s} s")
             if night.units < 1:
                 raise ValueError(f"at night at least 1 unit stays, not {night.units}")
 
@@ -240,15 +261,13 @@ class Operator:
             pool.resize(min(wanted, self._ceilings[role]))
 
     def _sleeps(self, night: Night) -> Process:
-        pool, day = self.pools[night.role], 0
-        while not self._plane.is_done():
-            begin_h = DAY_H * day + night.from_h
-            end_h = begin_h + (night.to_h - night.from_h) % DAY_H
-            day += 1
-            yield self._env.timeout(max(0.0, begin_h * HOUR_S - self._env.now))
+        pool = self.pools[night.role]
+        for begin_s, end_s in night.spans_s():
+            yield self._env.timeout(max(0.0, begin_s - self._env.now))
+            if self._plane.is_done():
+                return
             self._ceilings[night.role] = night.units
             pool.resize(min(night.units, pool.count(UP, LOADING)))
-            wake_s = max(begin_h * HOUR_S, end_h * HOUR_S - pool.load_s)
-            yield self._env.timeout(max(0.0, wake_s - self._env.now))
+            yield self._env.timeout(max(0.0, end_s - pool.load_s - self._env.now))
             self._ceilings[night.role] = len(pool.states)
             pool.resize(len(pool.states) - pool.count(HALTED, LOST))

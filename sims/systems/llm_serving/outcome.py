@@ -152,7 +152,12 @@ class Outcome:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the system kept up; a few requests more than it started with do not matter."""
+        """Whether the system kept up; a few requests more than it started with do not matter.
+
+        After a loss it did if its queue has come back to what it was.
+        """
+        if self.disturbances and self.disturbances[-1].over_s is not None:
+            return True
         inside, arrived = self._line()
         return batches.is_steady(inside, arrived=arrived, ending=self.ending)
 

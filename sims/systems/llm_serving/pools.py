@@ -142,7 +142,7 @@ class Pool:
         """Have so many units up or coming: order those missing, drain those too many."""
         there = self.count(UP, LOADING)
         if wanted != there:
-            self.note(f"units {there} → {wanted}")
+            self.note(f"count {there} → {wanted}")
         if wanted > there:
             self._more(wanted - there)
         elif wanted < there:

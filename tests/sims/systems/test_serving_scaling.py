@@ -76,10 +76,11 @@ def test_a_night_releases_units_and_brings_them_back_ahead_of_time() -> None:
 
 
 def test_a_night_wraps_round_midnight_and_comes_every_day() -> None:
+    """A run from 0:00 on begins in a night; the third one is cut by its end."""
     control = Control(nights=[Night(from_h=22, to_h=6, units=1)])
     arrivals = poisson(rate=0.001, duration_s=72 * 3600.0)
     found = simulate(plain(decode_units=2), arrivals=arrivals, control=control, samples=72)
-    assert found.usage["decode"].released_s / 3600 == pytest.approx(2 * 8 + 2, abs=0.1)
+    assert found.usage["decode"].released_s / 3600 == pytest.approx(6 + 2 * 8 + 2, abs=0.1)
 
 
 def test_prefill_units_scale_by_their_work() -> None:
@@ -117,3 +118,10 @@ def test_a_unit_is_lost_while_it_drains() -> None:
 def test_an_impossible_plan_is_refused_by_name(control: Control, named: str) -> None:
     with pytest.raises(ValueError, match=named):
         simulate(config(), arrivals=poisson(duration_s=5.0), control=control)
+
+
+def test_a_day_may_be_short_and_begin_at_any_hour() -> None:
+    """A day of 240 s begun at 23:00: the night from 1:00 to 4:00 lies from 20 s to 50 s."""
+    night = Night(from_h=1, to_h=4, units=1, start_h=23.0, day_s=240.0)
+    spans = night.spans_s()
+    assert [next(spans) for _ in range(2)] == [(20.0, 50.0), (260.0, 290.0)]
