@@ -72,12 +72,15 @@ def _lost(run: Run, *, outcome: Outcome, values: Mapping[str, float | None]) -> 
     kept = "no request was lost" if not outcome.lost else f"{outcome.lost:,} requests were lost"
     again = f", {outcome.restarted:,} went on elsewhere" if outcome.restarted else ""
     back, gap_s = values["queue_back_after_s"], values["longest_gap_s"]
-    queue = "" if back is None else "the queue was never longer than before" if back == 0 else ""
-    if back:
-        queue = f"the queue was as before after {show(back, 's')}"
+    queue = "" if back is None else f"; the queue was {_as_before(back)}"
     gap = f"; the longest gap in an answer was {show(gap_s, 's')}" if gap_s is not None else ""
-    text = f"{counted(units, what)} lost: TTFT P99 {told}; {kept}{again}{'; ' if queue else ''}{queue}{gap}."
+    runs = f" in {outcome.replications} runs" if outcome.replications > 1 else ""
+    text = f"{counted(units, what)} lost{runs}: TTFT P99 {told}; {kept}{again}{queue}{gap}."
     return Finding("unit_lost", "warning" if outcome.lost else "info", text, "ttft_p99_during_s")
+
+
+def _as_before(back_s: float) -> str:
+    return f"as before after {show(back_s, 's')}" if back_s else "never longer than before"
 
 
 def _never_back(outcome: Outcome) -> Iterator[Finding]:

@@ -98,7 +98,7 @@ def simulate(
         clock=clock,
         budget_s=budget_s,
     )
-    told = Told(tuple(watch.found), tuple(operator.notes), operator.usage or operator.usage_now())
+    told = Told(watch.close(), tuple(operator.notes), operator.usage or operator.usage_now())
     return Outcome.of(plane.state, config=config, recorder=recorder, ending=ending, course=course, told=told)
 
 

@@ -44,6 +44,8 @@ class Watch:
     look_s: float
     found: list[Disturbance] = field(default_factory=list)
     _missing: int = 0
+    _warm: bool = False
+    _is_long: bool = True
     _looks: int = 0
     _sum: float = 0.0
     _squares: float = 0.0
@@ -55,6 +57,7 @@ class Watch:
         if not self.is_open:
             self.found.append(Disturbance(self.env.now))
             self._limit = self._longest_usual()
+            self._is_long = True
             self._last_long_s = self.env.now
             self._phase(DURING)
         self.found[-1].units += units
@@ -76,7 +79,7 @@ class Watch:
 
     def _longest_usual(self) -> float:
         if not self._looks:
-            return 0.0
+            return 1.0
         mean = self._sum / self._looks
         return mean + SPREADS * math.sqrt(max(0.0, self._squares / self._looks - mean * mean)) + 1.0
 
@@ -90,14 +93,28 @@ class Watch:
             if looks % (2 * LOOKS) == 0:
                 self.look_s *= 2
 
+    def _remember(self, waiting: int) -> None:
+        """The queue before any loss; what was seen while the system filled counts only until there is better."""
+        if not self._warm and self.env.now >= self.warmup_s:
+            self._warm = True
+            self._looks, self._sum, self._squares = 0, 0.0, 0.0
+        self._looks += 1
+        self._sum += waiting
+        self._squares += waiting * waiting
+
+    def close(self) -> tuple[Disturbance, ...]:
+        """What was found by the end of the run; the queue may be as before while a unit is still missing."""
+        if self.is_open and not self._is_long:
+            self.found[-1].queue_back_s = self._last_long_s
+        return tuple(self.found)
+
     def _look(self, waiting: int) -> None:
         if not self.is_open:
-            if self.env.now >= self.warmup_s and not self.found:
-                self._looks += 1
-                self._sum += waiting
-                self._squares += waiting * waiting
+            if not self.found:
+                self._remember(waiting)
             return
-        if waiting > self._limit:
+        self._is_long = waiting > self._limit
+        if self._is_long:
             self._last_long_s = self.env.now
             return
         if self._missing == 0:

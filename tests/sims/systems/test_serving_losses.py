@@ -236,3 +236,19 @@ def test_two_servers_less_one_are_one_server() -> None:
     # All of the first belongs to the phase of the loss.
     assert two.phases["ttft"][BEFORE].sum() == 0
     assert np.array_equal(two.pooled("ttft"), one.pooled("ttft"))
+
+
+def test_the_queue_may_be_as_before_while_a_unit_is_missing() -> None:
+    lost = [Failure(unit=0, at_s=20.0, detection_s=1.0, rejoin_s=1e9)]
+    found = simulate(config(), arrivals=poisson(duration_s=60.0, rate=20.0), failures=lost)
+    (one,) = found.disturbances
+    assert (one.joined_s, one.over_s) == (None, None)
+    assert 20.0 <= (one.queue_back_s or 0.0) < 40.0
+    assert found.phases["ttft"][AFTER].sum() == 0
+
+
+@pytest.mark.parametrize("at_s", [0.0, 2.0])
+def test_a_loss_before_anything_was_seen_has_an_end_too(at_s: float) -> None:
+    lost = [Failure(unit=0, at_s=at_s, rejoin_s=3.0)]
+    found = simulate(config(), arrivals=poisson(duration_s=60.0, rate=2.0), failures=lost, warmup_s=10.0)
+    assert found.disturbances[0].over_s is not None
