@@ -21,9 +21,6 @@ def hand_over(  # type: ignore[no-untyped-def]
     return max(now_s, sender.egress_free_s, receiver.ingress_free_s) + fixed_s
 
 
-    return max(sender.egress_free_s, receiver.ingress_free_s) + fixed_s
-
-
 @handler
 def fetch(recovery, tokens, now_s):  # type: ignore[no-untyped-def]
     """Book the one link of a pool, first come first served; the moment the KV is there."""

@@ -70,14 +70,17 @@ def _told(one: Drilled) -> str:
     before, during, after = (one.simulated.value(f"ttft_p99_{phase}_s") for phase in PHASE_NAMES)
     if during is None:
         return f"{units} no request came after the loss."
-    felt = during > one.spec.ttft_p99_slo_s
-    claim = f"**{units} the loss is felt**" if felt else f"**{units} nobody notices**"
+    tpot, spec = one.simulated.value("tpot_p99_during_s"), one.spec
+    slow = tpot is not None and tpot > spec.tpot_slo_s
+    broken = during > spec.ttft_p99_slo_s or slow
+    claim = f"**{units} the objectives break**" if broken else f"**{units} the objectives hold**"
     times = [
         f"{show(value, 's')} {word}"
         for value, word in ((before, "before"), (during, "during"), (after, "after"))
         if value is not None
     ]
-    return f"{claim}: TTFT P99 {', '.join(times)}; {_kept(one)}; {_queue(one)}."
+    paced = f", TPOT P99 {show(tpot, 's')} during" if slow else ""
+    return f"{claim}: TTFT P99 {', '.join(times)}{paced}; {_kept(one)}; {_queue(one)}."
 
 
 def _noun(one: Drilled) -> str:
