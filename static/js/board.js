@@ -23,7 +23,7 @@
     let timer = 0;
 
     // One step of a key is one sample; a hair less, so that rounding never keeps the last one out of reach.
-    slider.min = x[0];
+    slider.min = 0;
     slider.max = x[x.length - 1];
     slider.step = ((x[x.length - 1] - x[0]) / (x.length - 1)) * (1 - 1e-9);
     slider.value = slider.max;
@@ -61,7 +61,7 @@
     }
 
     function run() {
-      const end = Number(slider.max), first = Number(slider.min);
+      const end = Number(slider.max), first = x[0];
       if (Number(slider.value) >= end) go(first);
       play.textContent = words.stop;
       play.setAttribute("aria-pressed", "true");
