@@ -50,8 +50,9 @@ class ServingPlane(StatePlane[State]):
         self.state = self.state._replace(requests=doubled(self.state.requests, book=self.state.totals[0]))
 
     def partial(self) -> Mapping[str, Any]:
-        """Percentiles so far, from the warm part of the run."""
+        """Percentiles so far, from the warm part of the run, and what there is at this moment."""
         state, totals = self.state, self.state.totals[0]
+        seen = sample(state, at_s=float(totals.now_s))
         return {
             "ttft_p50_s": percentile(pooled(state.ttft), q=0.5),
             "ttft_p99_s": percentile(pooled(state.ttft), q=0.99),
@@ -60,6 +61,12 @@ class ServingPlane(StatePlane[State]):
             "requests_arrived": int(totals.arrived),
             "requests_finished": int(totals.finished),
             "requests_in_flight": int(totals.in_flight),
+            "queued": seen.queued,
+            "waiting": seen.waiting,
+            "running": seen.running,
+            "kv_share": seen.kv_tokens / self._config.kv_tokens,
+            "units_up": seen.units_up,
+            **({} if self._config.aggregated else {"prefill_units_up": seen.prefill_units_up}),
         }
 
     def halt(self, unit: int, *, role: str, now_s: float) -> None:
