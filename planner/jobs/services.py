@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -243,12 +244,15 @@ def _design_content(design: Design) -> dict[str, Any]:
 
 
 def _comparison_content(comparison: Comparison | None) -> list[Any]:
-    """What a comparison shows: its name and each item as it is now."""
+    """What a comparison shows: its name and each item as it is now, and what has been simulated up to now."""
     if comparison is None:
         return []
+    runs = Job.objects.filter(team=comparison.team, purpose=Purpose.SIMULATION, state=State.SUCCEEDED)
+    simulated_at = runs.aggregate(last=Max("finished_at"))["last"]
     ids = [item["design"] for item in comparison.items if "design" in item]
     found = {str(row.id): _design_content(row) for row in Design.objects.filter(id__in=ids, deleted_at=None)}
-    return [comparison.name, [found.get(item.get("design", ""), item) for item in comparison.items]]
+    items = [found.get(item.get("design", ""), item) for item in comparison.items]
+    return [comparison.name, items, simulated_at and simulated_at.isoformat()]
 
 
 def _revive(job: Job, *, now: datetime) -> bool:

@@ -18,6 +18,7 @@ from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
 from planner.jobs import parts
 from planner.jobs.course import Remembered
+from planner.jobs.drills import found_of
 from planner.jobs.models import Job, Purpose
 from planner.jobs.requests import expected, replications, run_request, simulator_of, trial_of
 
@@ -92,7 +93,7 @@ def report(job: Job, hooks: Hooks) -> dict[str, Any]:
     hooks.progress(0.1, simulated_s=0.0, events=0)
     if job.request["comparison"]:
         comparison = _comparison(job)
-        view = compare.comparison_view(comparison)
+        view = {**compare.comparison_view(comparison), **found_of(comparison)}
         document, name = build.comparison_document(view, paper=paper), view["name"]
     else:
         view = _design_view(job)

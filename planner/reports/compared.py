@@ -26,6 +26,8 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
             % {"first": view["items"][0]["label"]},
             "findings": _("What stands against each"),
             "nearest": _("Nearest published measurements"),
+            "simulated": _("Simulated on the same requests"),
+            "phases": _("Before, during, after"),
         },
         "running": _("Fleet planner, comparison report"),
         "title": view["name"],
@@ -37,6 +39,11 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
         "metrics": [
             {"name": group["name"], "rows": [_metric(row) for row in group["rows"]]} for group in view["metrics"]
         ],
+        "drill": _drill(view.get("drill")),
+        "simulated": [
+            {"name": group["name"], "rows": [_metric(row) for row in group["rows"]]}
+            for group in (view.get("drill") or view.get("simulated") or {}).get("metrics", ())
+        ],
         "evidence": [
             {"title": f"{item['label']} {parts.evidence_title(found)}", **parts.evidence(found)}
             for item in view["items"]
@@ -44,6 +51,25 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "charts": parts.charts(view["charts"]),
         "versions": parts.versions(view.get("provenance", {})),
+    }
+
+
+def _drill(found: Mapping[str, Any] | None) -> parts.Text | None:
+    """What a drill asked, its answer, and each run before, during and after (`jobs.drills.found_of`)."""
+    if not found:
+        return None
+    phases = found["phases"] or {"columns": [], "rows": []}
+    return {
+        "question": found["question"],
+        "answer": parts.runs(found["answer"] or ""),
+        "columns": list(phases["columns"]),
+        "runs": [
+            {
+                "name": f"{run['label']} {run['name']}",
+                "rows": [row["cells"] for row in phases["rows"] if row["order"] == run["order"]],
+            }
+            for run in found["runs"]
+        ],
     }
 
 

@@ -263,3 +263,23 @@ def test_a_comparison_holds_ranges_and_the_nearest_measurement_of_each_design() 
     for item in view["items"]:
         assert item["evidence"]
         assert all(squeezed(found["configuration"]) in said for found in item["evidence"])
+
+
+def test_a_comparison_that_was_drilled_tells_the_answer_and_the_phases() -> None:
+    view = views.comparison_view()
+    rows = view["metrics"][0]["rows"]
+    drill = {
+        "question": "A unit is lost. Who notices?",
+        "answer": "With one **everybody**, with two nobody.",
+        "phases": {
+            "columns": ["phase", "TTFT P99"],
+            "rows": [{"order": order, "cells": ["during", f"{order + 3}.25 s"]} for order in (0, 1)],
+        },
+        "runs": [{"label": "A", "name": "One", "order": 0}, {"label": "B", "name": "Two", "order": 1}],
+        "metrics": [{"name": "Simulated figures", "rows": rows}],
+    }
+    said = squeezed(text_of(build.comparison_document({**view, "simulated": None, "drill": drill})))
+    for told in ("A unit is lost. Who notices?", "With one everybody, with two nobody.", "A One", "4.25 s"):
+        assert squeezed(told) in said
+    assert squeezed("Simulated on the same requests") in said
+    assert squeezed("Simulated on the same requests") not in squeezed(text_of(build.comparison_document(view)))

@@ -17,6 +17,7 @@ from planner.api.views.comparisons import comparison_of
 from planner.api.views.designs import design_of
 from planner.api.views.resource import ApiView, reply
 from planner.designs import compare, snapshot
+from planner.jobs.drills import found_of
 from planner.reports import build
 
 PDF = (PdfRenderer, StrictJsonRenderer, ProblemRenderer)
@@ -66,7 +67,8 @@ class ComparisonPdf(ApiView):
     @reply(None, summary="The report of a comparison as PDF", responses=A_PDF, parameters=schema.query(PaperQuery))
     def get(self, request: Request, id: UUID) -> HttpResponse:
         how = _how(request)
-        view = compare.comparison_view(comparison_of(self, id))
+        comparison = comparison_of(self, id)
+        view = {**compare.comparison_view(comparison), **found_of(comparison)}
         return _pdf(build.comparison_document(view, **how), name=view["name"])
 
 
