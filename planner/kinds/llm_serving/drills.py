@@ -70,17 +70,31 @@ def _told(one: Drilled) -> str:
     before, during, after = (one.simulated.value(f"ttft_p99_{phase}_s") for phase in PHASE_NAMES)
     if during is None:
         return f"{units} no request came after the loss."
-    tpot, spec = one.simulated.value("tpot_p99_during_s"), one.spec
-    slow = tpot is not None and tpot > spec.tpot_slo_s
-    broken = during > spec.ttft_p99_slo_s or slow
-    claim = f"**{units} the objectives break**" if broken else f"**{units} the objectives hold**"
     times = [
         f"{show(value, 's')} {word}"
         for value, word in ((before, "before"), (during, "during"), (after, "after"))
         if value is not None
     ]
-    paced = f", TPOT P99 {show(tpot, 's')} during" if slow else ""
-    return f"{claim}: TTFT P99 {', '.join(times)}{paced}; {_kept(one)}; {_queue(one)}."
+    return f"**{units} {_queue(one)}**: TTFT P99 {', '.join(times)}{_missed(one)}; {_kept(one)}."
+
+
+def _queue(one: Drilled) -> str:
+    back_s = one.simulated.value("queue_back_after_s")
+    if back_s is None:
+        return "the queue is not worked off within the run"
+    return f"requests queue up for {show(back_s, 's')}" if back_s else "no queue builds up"
+
+
+def _missed(one: Drilled) -> str:
+    """The objectives that those miss who come during the loss."""
+    limits = {"TTFT": one.spec.ttft_p99_slo_s, "TPOT": one.spec.tpot_slo_s}
+    during = {name: one.simulated.value(f"{name.lower()}_p99_during_s") for name in limits}
+    beyond = [
+        f"{name} {show(during[name], 's')}, objective {show(limit, 's')}"
+        for name, limit in limits.items()
+        if (during[name] or 0.0) > limit
+    ]
+    return f" (missed during the loss: {'; '.join(beyond)})" if beyond else ", within both objectives"
 
 
 def _noun(one: Drilled) -> str:
@@ -91,13 +105,6 @@ def _kept(one: Drilled) -> str:
     lost, again = one.simulated.value("requests_lost") or 0, one.simulated.value("requests_restarted") or 0
     kept = f"{counted(lost, 'request')} lost" if lost else "no request was lost"
     return f"{kept}, {again:,.0f} went on elsewhere" if again else kept
-
-
-def _queue(one: Drilled) -> str:
-    back_s = one.simulated.value("queue_back_after_s")
-    if back_s is None:
-        return "at the end of the run the queue was not yet what it had been"
-    return f"the queue was as before after {show(back_s, 's')}" if back_s else "the queue was never longer than before"
 
 
 def _price(drilled: Sequence[Drilled]) -> str:
