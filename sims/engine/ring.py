@@ -22,11 +22,26 @@ def ring_array(units: int, *, reach: int = REACH) -> NDArray[np.int64]:
 
 @handler
 def put(ring, unit, pool, slot, step):  # type: ignore[no-untyped-def]
-    """File ``slot`` under its ``finish_step``, which lies after ``step``."""
+    """File ``slot`` under its ``finish_step``, which lies after ``step``; the bucket it went to."""
     reach = ring.shape[1]
     at = min(pool[slot].finish_step, step + reach - 1) & (reach - 1)
     pool[slot].next = ring[unit, at]
     ring[unit, at] = slot
+    return at
+
+
+@handler
+def take_out(ring, unit, pool, slot, at):  # type: ignore[no-untyped-def]
+    """Remove ``slot`` from the bucket it lies in."""
+    if ring[unit, at] == slot:
+        ring[unit, at] = pool[slot].next
+        return
+    before = ring[unit, at]
+    for _ in range(len(pool)):
+        if pool[before].next == slot:
+            break
+        before = pool[before].next
+    pool[before].next = pool[slot].next
 
 
 @handler

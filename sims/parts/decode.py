@@ -3,6 +3,9 @@
 With B sequences running, step j of a macro-step lasts T₀ + g·j: T₀ as `sims.parts.step_times` has it, and
 g = B·per-token because each step adds B tokens of KV. n steps last n·T₀ + g·n(n−1)/2, so events grow with
 requests, never with tokens.
+
+With speculation a step gives each sequence ``tokens_per_step`` on average: a clock of tokens, common to a unit, runs
+that much faster than its steps, and a sequence ends after its own number of steps.
 """
 
 from __future__ import annotations
@@ -55,6 +58,30 @@ def steps_to_reach(unit, at_s):  # type: ignore[no-untyped-def]
 
 
 @handler
+def clock_at(unit, step):  # type: ignore[no-untyped-def]
+    """Tokens that a sequence has been given after so many steps of its unit."""
+    return int(step * unit.tokens_per_step)
+
+
+@handler
+def written(unit, request):  # type: ignore[no-untyped-def]
+    """Tokens of the answer that a running sequence has; a step that is left gives at least one more."""
+    upto = request.output - (request.finish_step - unit.step)
+    if unit.tokens_per_step == 1.0:
+        return upto
+    return max(request.generated, min(upto, request.origin + unit.clock - request.input))
+
+
+@handler
+def steps_for(unit, request):  # type: ignore[no-untyped-def]
+    """Steps that what is left of an answer takes: those drawn for it, or the mean when it was interrupted."""
+    left = request.output - request.generated
+    if unit.tokens_per_step == 1.0:
+        return left
+    return request.steps if request.generated <= 1 else math.ceil(left / unit.tokens_per_step)
+
+
+@handler
 def plan_steps(unit, tables, steps, now_s):  # type: ignore[no-untyped-def]
     """Begin a macro-step of ``steps`` decode steps; the moment it ends."""
     unit.start_s = now_s
@@ -71,18 +98,23 @@ def commit_steps(unit, totals, window, batches, itl, steps, now_s):  # type: ign
     Inter-token latency is the step time, once for each sequence that was already running; those that joined
     before the first step have no earlier token, or their own gap recorded when they joined.
     """
-    made = steps * unit.running
+    clock = clock_at(unit, unit.step + steps)
+    made = (clock - unit.clock) * unit.running
     batch = batch_at(window, now_s)
     if batch >= 0 and steps > 0:
         row = window.phase * BATCHES + batch
         record(itl[row], unit.first_s, unit.running - unit.joined)
         if steps > 1:
             record_ramp(itl[row], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
+        if made > steps * unit.running:
+            # Accepted drafts leave together with the token that was due.
+            record(itl[row], 0.0, made - steps * unit.running)
     unit.busy_s += span_s(unit, steps)
     unit.even_sum_s += ramp_s(unit.even_s, unit.even_growth_s, steps)
     unit.lag_sum_s += ramp_s(unit.lag_s, unit.lag_growth_s, steps)
     unit.sequence_s += unit.running * span_s(unit, steps)
     unit.step += steps
+    unit.clock = clock
     unit.kv += made
     unit.done_tokens += made
     on_tokens(totals, window, batches, made, now_s)

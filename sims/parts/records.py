@@ -32,10 +32,23 @@ REQUEST = np.dtype(
         ("stage", "i8"),
         ("cached", "i8"),
         ("phase", "i8"),
+        ("steps", "i8"),
+        ("origin", "i8"),
+        ("bucket", "i8"),
+        ("older", "i8"),
+        ("newer", "i8"),
     ]
 )
 ARRIVAL = np.dtype(
-    [("at_s", "f8"), ("input", "i8"), ("cached", "i8"), ("output", "i8"), ("stem", "i8"), ("blocks", "i8")]
+    [
+        ("at_s", "f8"),
+        ("input", "i8"),
+        ("cached", "i8"),
+        ("output", "i8"),
+        ("stem", "i8"),
+        ("blocks", "i8"),
+        ("steps", "i8"),
+    ]
 )
 """``cached`` tokens are found for certain; or the prompt has ``blocks`` and ``stem``, the last segment that it shares
 (see `sims.parts.paths`), and the unit's own cache tells: then ``cached`` is 0. Without blocks, stem is −1."""
@@ -74,6 +87,9 @@ UNIT = np.dtype(
         ("prefill_budget_tokens", "i8"),
         ("kv_capacity_tokens", "i8"),
         ("max_running", "i8"),
+        ("block_tokens", "i8"),
+        ("reserve_full_prompt", "i8"),
+        ("tokens_per_step", "f8"),
         ("ranks", "i8"),
         ("first_rank", "i8"),
         ("load", "i8"),
@@ -81,6 +97,7 @@ UNIT = np.dtype(
         ("alive", "i8"),
         ("stopped", "i8"),
         ("step", "i8"),
+        ("clock", "i8"),
         ("start_s", "f8"),
         ("first_s", "f8"),
         ("growth_s", "f8"),
@@ -89,7 +106,6 @@ UNIT = np.dtype(
         ("filling", "i8"),
         ("joined", "i8"),
         ("kv", "i8"),
-        ("reserved", "i8"),
         ("tokens", "i8"),
         ("busy_s", "f8"),
         ("sequence_s", "f8"),
@@ -108,6 +124,27 @@ UNIT = np.dtype(
 )
 """``even_s``: what the mean rank works in the next step, with its growth a step and its sum over all steps so far;
 ``lag_s``: the same of what the slowest rank works more than the mean."""
+ENGINE = np.dtype(
+    [
+        ("free", "i8"),
+        ("blocks", "i8"),
+        ("most_running", "i8"),
+        ("admitted", "i8"),
+        ("running", "i8"),
+        ("origin", "i8"),
+        ("filling", "i8"),
+        ("newest", "i8"),
+        ("tokens", "i8"),
+        ("pairs", "f8"),
+        ("lasts_s", "f8"),
+        ("load", "i8"),
+        ("head", "i8"),
+        ("tail", "i8"),
+        ("queued", "i8"),
+    ]
+)
+"""A rank of a replica with its own scheduler. Its queue holds those that wait for admission, ``origin`` + ``running`` ·
+clock are the tokens its sequences read, ``tokens`` those of prompts in the step under way."""
 TOTALS = np.dtype(
     [
         ("now_s", "f8"),
@@ -127,6 +164,8 @@ TOTALS = np.dtype(
         ("prefill_tokens", "i8"),
         ("moved_tokens", "i8"),
         ("restarted", "i8"),
+        ("preempted", "i8"),
+        ("preempted_tokens", "i8"),
         ("lost", "i8"),
         ("lost_output_tokens", "i8"),
         ("fetched_tokens", "i8"),

@@ -1,7 +1,9 @@
 """The data plane of replicas that do both: prompts are filled in chunks that ride on the decode steps.
 
-Sources of the clock: 0 the next arrival, then the replicas. A step with prompt tokens is a step of its own;
-steps without are taken together as macro-steps.
+Sources of the clock: 0 the next arrival, then the replicas. A replica has one or more engines in lockstep (ranks of
+attention data parallelism), and a step lasts as long as the slowest of them needs. A step with prompt tokens is a step
+of its own; steps without are taken together as macro-steps, up to the first that ends an answer, lacks a block, or
+lets an arrival in.
 """
 
 from __future__ import annotations
@@ -9,58 +11,66 @@ from __future__ import annotations
 from sims.engine.clock import NEVER, next_source, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, pop, push
-from sims.engine.ring import put, steps_to_next
+from sims.engine.ring import put, take_all
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
-from sims.parts.decode import commit_steps, plan_steps, span_s, steps_to_reach
+from sims.parts.admitted import leave
+from sims.parts.blocks import blocks_of, blocks_taken, place_of
+from sims.parts.decode import clock_at, commit_steps, span_s, steps_for, steps_to_reach
 from sims.parts.intake import ARRIVALS, begin_event, load_arrival
-from sims.parts.meter import on_finish, on_first_token, on_gap, on_tokens
-from sims.parts.prefill import fill_step, least_rank
-from sims.parts.records import PARKED, PREFILL, RUNNING, WAITING
+from sims.parts.meter import on_first_token, on_gap, on_tokens
+from sims.parts.prefill import clear_queue
+from sims.parts.records import PARKED, RUNNING, WAITING
 from sims.parts.routing.dispatch import choose
-from sims.systems.llm_serving.intake import release_finished, take_arrival
+from sims.systems.llm_serving.intake import end_answer, take_arrival
+from sims.systems.llm_serving.lockstep import find_slowest, macro_steps
+from sims.systems.llm_serving.scheduler import schedule_engine, settle, stop_decoding
 
 
 @inner
-def admit(state, u):  # type: ignore[no-untyped-def]
-    """Let waiting prompts in, first come first served, while sequences and KV allow."""
-    unit, waiting = state.units[u], state.waiting[u]
-    for _ in range(waiting.queued):
-        request = state.requests[waiting.head]
-        need = request.input + request.output
-        if unit.running + unit.filling >= unit.max_running or unit.reserved + need > unit.kv_capacity_tokens:
-            break
-        slot = pop(waiting, state.requests)
-        unit.reserved += need
-        unit.filling += 1
-        request.stage = PREFILL
-        request.rank = least_rank(state.queues, unit)
-        state.queues[request.rank].load += request.todo
-        push(state.queues[request.rank], state.requests, slot)
+def schedule_unit(state, u, now_s):  # type: ignore[no-untyped-def]
+    """Let every engine of a replica decide on its next step; how many requests had to give up their blocks."""
+    unit = state.units[u]
+    gone = 0
+    unit.tokens = 0
+    for e in range(unit.first_rank, unit.first_rank + unit.ranks):
+        gone += schedule_engine(state, u, e, now_s)
+        unit.tokens += state.engines[e].tokens
+    return gone
 
 
 @inner
 def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """Plan the next step: with chunks of prompts if there are any, else a macro-step to the next finish."""
+    """Let the engines schedule the next step, and plan it: alone with prompts or after a preemption, else with more."""
     unit = state.units[u]
+    gone = 0
+    for _ in range(2):
+        gone = schedule_unit(state, u, now_s)
+        # Of an empty batch no step can be awaited: those that had to go are let in at once.
+        if gone == 0 or unit.running + unit.tokens > 0:
+            break
     ends_s = NEVER
-    longest_s = 0.0
-    if unit.filling > 0:
-        # A sequence that decodes takes one token of its rank's budget; prompts always get on by at least one.
-        budget = max(1, unit.prefill_budget_tokens - unit.running // unit.ranks)
-        longest_s = fill_step(unit, state.queues, state.requests, budget)
-    if longest_s > 0.0:
-        plan_steps(unit, state.tables, 1, now_s)
-        unit.first_s += longest_s
-        ends_s = now_s + unit.first_s
-    elif unit.running > 0:
-        steps = min(state.params[0].most_steps, steps_to_next(state.ring, u, unit.step))
-        ends_s = plan_steps(unit, state.tables, steps, now_s)
+    if unit.running + unit.tokens > 0:
+        slowest = find_slowest(state, u)
+        unit.start_s = now_s
+        unit.planned = 1 if unit.tokens > 0 or gone > 0 else macro_steps(state, u, slowest)
+        ends_s = now_s + span_s(unit, unit.planned)
     schedule(state.times, state.tree, 1 + u, ends_s)
 
 
 @inner
+def least_engine(state, u):  # type: ignore[no-untyped-def]
+    """The engine of a replica with the fewest tokens pledged; ties go to the first."""
+    unit = state.units[u]
+    best = unit.first_rank
+    for e in range(unit.first_rank + 1, unit.first_rank + unit.ranks):
+        if state.engines[e].load < state.engines[best].load:
+            best = e
+    return best
+
+
+@inner
 def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
-    """Queue a request at the replica that the router names; an idle one starts, a macro-step ends at its boundary."""
+    """Queue a request at the replica that the router names; an idle one wakes, a macro-step ends at its boundary."""
     totals, request = state.totals[0], state.requests[slot]
     u = choose(state.params[0].router, state.units, totals.turn_unit)
     if u < 0:
@@ -69,67 +79,123 @@ def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
         return
     totals.turn_unit = (u + 1) % len(state.units)
     unit = state.units[u]
+    request.rank = least_engine(state, u)
+    engine = state.engines[request.rank]
     request.stage = WAITING
     request.unit = u
     unit.load += request.input + request.output
-    push(state.waiting[u], state.requests, slot)
+    engine.load += request.input + request.output
+    push(engine, state.requests, slot)
     if unit.stopped == 1:
         return
     if unit.planned == 0:
-        admit(state, u)
-        plan_replica(state, u, now_s)
-    elif unit.tokens == 0 and unit.planned > 1 and state.waiting[u].head == slot:
+        schedule(state.times, state.tree, 1 + u, now_s)
+    elif unit.tokens == 0 and unit.planned > 1 and engine.head == slot and engine.admitted < engine.most_running:
         unit.planned = min(unit.planned, steps_to_reach(unit, now_s))
         schedule(state.times, state.tree, 1 + u, unit.start_s + span_s(unit, unit.planned))
 
 
 @inner
-def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
+def end_prompt(state, u, e, slot, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: its next token is out, and it decodes from the next step on unless that was all."""
-    unit, totals, window, request = state.units[u], state.totals[0], state.window[0], state.requests[slot]
+    unit, engine, request = state.units[u], state.engines[e], state.requests[slot]
     if request.generated > 0:
-        on_gap(window, state.itl, request, now_s)
+        on_gap(state.window[0], state.itl, request, now_s)
     else:
-        on_first_token(totals, window, state.batches, state.ttft, request, now_s, 1)
+        on_first_token(state.totals[0], state.window[0], state.batches, state.ttft, request, now_s, 1)
+    on_tokens(state.totals[0], state.window[0], state.batches, 1, now_s)
+    request.generated += 1
+    request.stage = RUNNING
+    request.origin = request.input + request.generated - unit.clock
+    request.finish_step = unit.step
     if request.generated < request.output:
-        request.generated += 1
-        on_tokens(totals, window, state.batches, 1, now_s)
-    if request.generated >= request.output:
-        unit.reserved -= request.input + request.output
-        unit.load -= request.input + request.output
-        on_finish(totals, window, state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
-    else:
-        request.stage = RUNNING
-        request.finish_step = unit.step + request.output - request.generated
-        unit.running += 1
-        unit.kv += request.input + request.generated
-        put(state.ring, u, state.requests, slot, unit.step)
+        request.finish_step += steps_for(unit, request)
+    unit.running += 1
+    unit.kv += request.input + request.generated
+    engine.running += 1
+    engine.origin += request.origin
+    state.places[e, place_of(request.origin, unit.block_tokens)] += 1
+    request.bucket = put(state.ring, u, state.requests, slot, unit.step)
 
 
 @inner
 def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take the prompts out that were completed in this step."""
     unit = state.units[u]
-    if unit.tokens == 0:
-        return
     state.totals[0].prefill_tokens += unit.tokens
-    for index in range(unit.first_rank, unit.first_rank + unit.ranks):
-        for _ in range(state.queues[index].finishing):
+    for e in range(unit.first_rank, unit.first_rank + unit.ranks):
+        for _ in range(state.queues[e].queued):
             unit.filling -= 1
-            end_prompt(state, u, pop(state.queues[index], state.requests), now_s)
-        state.queues[index].finishing = 0
+            end_prompt(state, u, e, pop(state.queues[e], state.requests), now_s)
     unit.tokens = 0
 
 
 @inner
+def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
+    """A request is done: it gives back its blocks and its place."""
+    unit, request = state.units[u], state.requests[slot]
+    engine = state.engines[request.rank]
+    stop_decoding(state, u, request.rank, slot)
+    settle(state, unit, request, request.output, now_s)
+    leave(engine, state.requests, slot)
+    engine.free += blocks_of(request.origin + unit.clock - 1, unit.block_tokens)
+    engine.load -= request.input + request.output
+    unit.load -= request.input + request.output
+    end_answer(state, slot, now_s)
+
+
+@inner
+def end_answers(state, u, now_s):  # type: ignore[no-untyped-def]
+    """Finish the sequences whose last step this was."""
+    unit = state.units[u]
+    slot = take_all(state.ring, u, unit.step)
+    for _ in range(len(state.requests)):
+        if slot == END:
+            break
+        request = state.requests[slot]
+        after = request.next
+        if request.finish_step > unit.step:
+            request.bucket = put(state.ring, u, state.requests, slot, unit.step)
+        else:
+            depart(state, u, slot, now_s)
+        slot = after
+
+
+@inner
+def count_steps(state, u, steps, now_s):  # type: ignore[no-untyped-def]
+    """Count what ``steps`` steps have produced and the blocks they took; the first one's are taken already."""
+    unit = state.units[u]
+    begin, end = clock_at(unit, unit.step + 1), clock_at(unit, unit.step + steps)
+    if steps > 1:
+        for e in range(unit.first_rank, unit.first_rank + unit.ranks):
+            engine = state.engines[e]
+            engine.free -= blocks_taken(state.places[e], unit.block_tokens, engine.running, begin, end)
+    commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
+
+
+@inner
 def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A step or macro-step ends: count it, release the finished, let prompts in, plan the next."""
-    unit, totals = state.units[u], state.totals[0]
-    commit_steps(unit, totals, state.window[0], state.batches, state.itl, unit.planned, now_s)
-    release_finished(state, u, now_s)
-    end_filling(state, u, now_s)
-    admit(state, u)
+    """A step or macro-step ends, or an idle replica wakes: count it, release the finished, plan the next."""
+    unit = state.units[u]
+    if unit.planned > 0:
+        count_steps(state, u, unit.planned, now_s)
+        if unit.tokens > 0:
+            end_filling(state, u, now_s)
+        end_answers(state, u, now_s)
     plan_replica(state, u, now_s)
+
+
+@inner
+def clear_engines(state, u):  # type: ignore[no-untyped-def]
+    """Forget what the engines of a halted replica held; the caller has taken care of the requests."""
+    unit = state.units[u]
+    for e in range(unit.first_rank, unit.first_rank + unit.ranks):
+        engine = state.engines[e]
+        clear_queue(state.queues[e])
+        engine.head = engine.tail = engine.newest = engine.filling = END
+        engine.queued = engine.admitted = engine.running = engine.origin = engine.tokens = engine.load = 0
+        engine.free = engine.blocks
+        state.places[e, :] = 0
 
 
 @loop

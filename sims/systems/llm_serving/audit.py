@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.invariants import conserved, holds
+from sims.engine.lists import END
 from sims.parts.decode import steps_done
 from sims.parts.records import FETCHING, FREE, PARKED, PREFILL, RUNNING, WAITING
+from sims.systems.llm_serving.audit_engines import audit_engines
 from sims.systems.llm_serving.state import State
 
 
@@ -19,8 +21,9 @@ def audit(state: State) -> None:
     conserved(name="requests arrived", left=int(totals.arrived), right=served)
     conserved(name="clock ran backwards", left=int(totals.backwards), right=0)
     holds(bool(np.all(flying.ready_s >= flying.arrival_s)), name="a request is ready before it arrives")
-    lines = (state.queues, state.waiting, state.parked, state.fetching, state.ranks, state.joining)
-    queued = sum(int(line["queued"].sum()) for line in lines)
+    lines = (state.queues, state.waiting, state.engines, state.parked, state.fetching, state.ranks, state.joining)
+    begun = int(np.sum(state.engines.filling != END))
+    queued = begun + sum(int(line["queued"].sum()) for line in lines)
     resting = np.isin(flying.stage, (PREFILL, WAITING, PARKED, FETCHING))
     conserved(name="requests queued", left=int(resting.sum()), right=queued)
     emitted = int(totals.finished_output_tokens + totals.lost_output_tokens) + sum(
@@ -30,14 +33,16 @@ def audit(state: State) -> None:
     conserved(name="idle units with work", left=_idle_with_work(state), right=0)
     for index in range(len(state.units)):
         _audit_unit(state, index)
+    if state.params[0].aggregated:
+        audit_engines(state)
 
 
 def _idle_with_work(state: State) -> int:
-    fillers = state.units if state.params[0].aggregated else state.prefills
-    prompts = np.add.reduceat(state.queues.queued, fillers.first_rank)
     if state.params[0].aggregated:
         resting = (state.units.planned == 0) & (state.units.stopped == 0)
-        return int(np.sum(resting & (prompts + state.waiting.queued > 0)))
+        inside = np.add.reduceat(state.engines.queued + state.engines.admitted, state.units.first_rank)
+        return int(np.sum(resting & (inside > 0)))
+    prompts = np.add.reduceat(state.queues.queued, state.prefills.first_rank)
     resting = (state.prefills.busy == 0) & (state.prefills.stopped == 0)
     return int(np.sum(resting & (prompts > 0)))
 
@@ -45,7 +50,10 @@ def _idle_with_work(state: State) -> int:
 def _emitted(state: State, request: np.record) -> int:
     if request.stage != RUNNING:
         return int(request.generated)
-    return int(request.output - (request.finish_step - state.units[request.unit].step))
+    unit = state.units[request.unit]
+    if state.params[0].aggregated:
+        return int(request.origin + unit.clock - request.input)
+    return int(request.output - (request.finish_step - unit.step))
 
 
 def _audit_unit(state: State, index: int) -> None:
@@ -54,10 +62,7 @@ def _audit_unit(state: State, index: int) -> None:
     conserved(name=f"sequences running in unit {index}", left=len(mine), right=int(unit.running))
     kv = sum(int(request.input) + _emitted(state, request) for request in mine)
     conserved(name=f"KV tokens in unit {index}", left=kv, right=int(unit.kv))
-    if state.params[0].aggregated:
-        holds(unit.reserved <= unit.kv_capacity_tokens, name=f"unit {index} holds more KV than it has")
-        holds(unit.running <= unit.max_running, name=f"unit {index} runs more sequences than allowed")
-    else:
+    if not state.params[0].aggregated:
         _audit_ranks(state, index)
     holds(
         bool(np.all(mine.finish_step > unit.step + _steps(unit, state))), name=f"unit {index} kept a finished sequence"

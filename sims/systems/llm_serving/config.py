@@ -27,6 +27,13 @@ class UnitTraits:
     Times of decode are those of the whole unit with its work spread evenly; budget and times of prefill are those of
     a rank. A decode unit has ``decode_ranks`` ranks in lockstep that share its KV and its sequences: one of n takes n
     times the slopes for what it holds, and the step lasts as long as the slowest.
+
+    The rest is of replicas. Each of their ``prefill_ranks`` ranks is an engine with its own queue and its share of the
+    KV, in blocks of ``block_tokens``; at most ``max_running`` requests run in it (filling or decoding), and a step
+    computes at most ``prefill_budget_tokens`` tokens of prompts and answers; slopes of decode are n times the unit's
+    here too. With ``reserve_full_prompt`` a prompt is let in only if all of it would fit; its blocks are taken chunk by
+    chunk in any case. Who lacks a block pushes out the last admitted, which computes prompt and answer so far
+    again.
     """
 
     step_s: float
@@ -41,11 +48,18 @@ class UnitTraits:
     prefill_ranks: int = 1
     decode_ranks: int = 1
     max_running: int = 1_000_000_000
+    block_tokens: int = 16
+    reserve_full_prompt: bool = True
+
+    @property
+    def engine_blocks(self) -> int:
+        """KV blocks of each engine of a replica."""
+        return self.kv_capacity_tokens // self.prefill_ranks // self.block_tokens
 
     def check(self) -> None:
         """Raise ValueError naming what is impossible."""
         counts = ("prefill_budget_tokens", "prefill_ranks", "decode_ranks", "kv_capacity_tokens", "max_running")
-        for name in counts:
+        for name in (*counts, "block_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
         if self.decode_ranks > MOST_RANKS:
@@ -132,6 +146,8 @@ class Config(UnitTraits):
     ttft_slo_s: float = math.inf
     tpot_slo_s: float = math.inf
     recovery: Recovery = field(default_factory=Recovery)
+    tokens_per_step: float = 1.0
+    """What a decode step gives a sequence on average: its token and the accepted drafts."""
     most_steps: int = 1_000_000_000
     """The longest macro-step; 1 walks step by step, for tests."""
 
@@ -145,6 +161,8 @@ class Config(UnitTraits):
             raise ValueError(f"prefill_units must be at least 1, is {self.prefill_units}")
         for one in (self, *self.decode_classes, *self.prefill_classes):
             one.check()
+        if not 1 <= self.tokens_per_step < math.inf:
+            raise ValueError(f"tokens_per_step must be at least 1, is {self.tokens_per_step}")
         check_times(self, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s")
         if not 0 <= self.overlap_share <= 1:
             raise ValueError(f"overlap_share must be from 0 to 1, is {self.overlap_share}")
@@ -167,8 +185,10 @@ class Config(UnitTraits):
 
     @property
     def most_tokens(self) -> int:
-        """The longest request, prompt and answer, that any unit can hold: it lies on one rank."""
-        return min(one.kv_capacity_tokens // (1 if self.aggregated else one.decode_ranks) for one in self.decoders)
+        """The longest request, prompt and answer, that every unit can hold: it lies on one rank."""
+        if self.aggregated:
+            return min(one.engine_blocks * one.block_tokens for one in self.decoders)
+        return min(one.kv_capacity_tokens // one.decode_ranks for one in self.decoders)
 
     @property
     def kv_tokens(self) -> int:

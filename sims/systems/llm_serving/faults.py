@@ -9,13 +9,13 @@ from __future__ import annotations
 from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, give_slot, pop, push
-from sims.parts.decode import commit_steps, span_s, steps_done
+from sims.parts.decode import commit_steps, span_s, steps_done, written
 from sims.parts.link import fetch
 from sims.parts.meter import batch_at, on_first_token
 from sims.parts.prefill import clear_queue
 from sims.parts.ranks import clear_ranks, grow_ranks
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING
-from sims.systems.llm_serving.aggregated import send_to_replica
+from sims.systems.llm_serving.aggregated import clear_engines, send_to_replica
 from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
 from sims.systems.llm_serving.recovery import ANSWERS, NOTHING
 
@@ -42,7 +42,6 @@ def shut(state, u):  # type: ignore[no-untyped-def]
     clear_queue(state.waiting[u])
     unit.running = 0
     unit.kv = 0
-    unit.reserved = 0
     unit.load = 0
     unit.tokens = 0
     unit.filling = 0
@@ -54,7 +53,7 @@ def shut(state, u):  # type: ignore[no-untyped-def]
 def take_back(state, slot, last_s):  # type: ignore[no-untyped-def]
     """What a sequence has written when its unit is lost."""
     request = state.requests[slot]
-    generated = request.output - (request.finish_step - state.units[request.unit].step)
+    generated = written(state.units[request.unit], request)
     if generated == 0:
         # It had just joined, and the step that would have given its first token is lost.
         window = state.window[0]
@@ -164,9 +163,7 @@ def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
 def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """The failure of a replica is known; its requests start again on the others."""
     last_s = shut(state, u)
-    first = state.units[u].first_rank
-    for index in range(first, first + state.units[u].ranks):
-        clear_queue(state.queues[index])
+    clear_engines(state, u)
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
         if stage in (RUNNING, WAITING, PREFILL) and state.requests[slot].unit == u:

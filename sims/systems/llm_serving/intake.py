@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sims.engine.kernel import inner
 from sims.engine.lists import END, take_slot
-from sims.engine.ring import put, take_all
 from sims.parts.intake import load_arrival
 from sims.parts.meter import batch_at, on_finish
 
@@ -35,29 +34,12 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     request.output = arrival.output
     request.generated = 0
     request.cached = request.input - request.todo
+    request.steps = arrival.steps
     request.phase = state.window[0].phase
     return slot
 
 
 @inner
-def release_finished(state, u, now_s):  # type: ignore[no-untyped-def]
-    """Finish the sequences whose last step this was."""
-    unit = state.units[u]
-    slot = take_all(state.ring, u, unit.step)
-    for _ in range(len(state.requests)):
-        if slot == END:
-            break
-        request = state.requests[slot]
-        after = request.next
-        if request.finish_step > unit.step:
-            put(state.ring, u, state.requests, slot, unit.step)
-        else:
-            whole = request.input + request.output
-            unit.running -= 1
-            unit.kv -= whole
-            unit.reserved -= whole
-            unit.load -= whole
-            on_finish(
-                state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s
-            )
-        slot = after
+def end_answer(state, slot, now_s):  # type: ignore[no-untyped-def]
+    """The last token of a request is out."""
+    on_finish(state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s)

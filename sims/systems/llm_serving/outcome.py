@@ -52,6 +52,9 @@ class Outcome:
     lost: int
     in_flight: int
     restarted: int
+    preempted: int
+    """Requests that gave up their KV for others, and the tokens of it that were computed again."""
+    preempted_tokens: int
     fetched_tokens: int
     histograms: dict[str, Histogram]
     phases: dict[str, Histogram]
@@ -99,6 +102,8 @@ class Outcome:
             lost=int(totals.lost),
             in_flight=int(totals.in_flight),
             restarted=int(totals.restarted),
+            preempted=int(totals.preempted),
+            preempted_tokens=int(totals.preempted_tokens),
             fetched_tokens=int(totals.fetched_tokens),
             histograms={name: rows.sum(axis=0) for name, rows in by_phase.items()},
             phases={name: rows.sum(axis=1) for name, rows in by_phase.items()},

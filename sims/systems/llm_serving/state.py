@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.clock import clock_arrays
+from sims.engine.lists import END
 from sims.engine.ring import ring_array
 from sims.engine.sketch import BINS
 from sims.engine.streams import CHUNK
@@ -42,9 +43,11 @@ PARAMS = np.dtype(
 
 
 class State(NamedTuple):
-    """``queues`` belong to prefill units (or to replicas: prompts being filled), ``waiting`` to units.
+    """``queues`` belong to prefill units, ``waiting`` to decode units, ``engines`` to replicas.
 
-    ``ranks`` are those of decode units, one row a unit; ``joining`` is empty between two events.
+    ``ranks`` are those of decode units, one row a unit; ``joining`` is empty between two events. An engine's row of
+    ``queues`` are the prompts that its step under way completes; ``places`` tell when its sequences take their next
+    block (see `sims.parts.blocks`).
     """
 
     times: NDArray[np.float64]
@@ -62,6 +65,8 @@ class State(NamedTuple):
     rank_running: NDArray[np.int64]
     rank_kv: NDArray[np.int64]
     rank_coming: NDArray[np.int64]
+    engines: np.recarray
+    places: NDArray[np.int64]
     waiting: np.recarray
     joining: np.recarray
     parked: np.recarray
@@ -92,6 +97,8 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
     if not config.aggregated:
         set_decode_ranks(units, classes=config.decoders)
     ranks = empty_ranks(units)
+    units.tokens_per_step = config.tokens_per_step
+    engines = engines_of(config, units=units)
     fillers = units if config.aggregated else prefills
     return State(
         times=times,
@@ -109,6 +116,8 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
         rank_running=ranks.running,
         rank_kv=ranks.kv,
         rank_coming=ranks.coming,
+        engines=engines,
+        places=np.zeros((len(engines), int(units.block_tokens.max())), np.int64),
         waiting=queues(config.decode_units),
         joining=queues(1),
         parked=queues(1),
@@ -149,4 +158,17 @@ def units_of(dtype: np.dtype, *, classes: Sequence[UnitClass], first_table: int 
         begin += one.count
     made.alive = 1
     made.first_rank = np.cumsum(made.ranks) - made.ranks
+    return made
+
+
+def engines_of(config: Config, *, units: np.recarray) -> np.recarray:
+    """The idle engines of replicas, ranks of the first unit first; no more run than a step has tokens for."""
+    if not config.aggregated:
+        return records(parts.ENGINE, count=0)
+    made = records(parts.ENGINE, count=int(units.ranks.sum()))
+    made.head = made.tail = made.newest = made.filling = END
+    owner = np.repeat(np.arange(len(units)), units.ranks)
+    blocks = np.repeat([one.engine_blocks for one in config.decoders], [one.count for one in config.decoders])
+    made.blocks = made.free = blocks[owner]
+    made.most_running = np.minimum(units.max_running, units.prefill_budget_tokens)[owner]
     return made

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sims.engine.kernel import loop
-from sims.parts.decode import ramp_s, span_s, steps_done
+from sims.engine.kernel import inner, loop
+from sims.parts.decode import clock_at, ramp_s, span_s, steps_done
 from sims.parts.records import records
 from sims.systems.llm_serving.state import State
 
@@ -42,9 +42,25 @@ class Sample:
     units_up: int
     """Decode units or replicas that work; one that is lost counts until it halts."""
     prefill_units_up: int
+    preempted: int
+    """Requests that gave up their KV so far, and the tokens they held."""
+    preempted_tokens: int
+    free_blocks: int
+    """Of the engines of replicas, less what the steps under way have still to take."""
 
 
 SAMPLE = np.dtype([(one.name, "i8" if one.type == "int" else "f8") for one in fields(Sample)])
+
+
+@inner
+def observe_engines(state, seen):  # type: ignore[no-untyped-def]
+    """Add what the engines of replicas hold."""
+    seen.queued = 0
+    for index in range(len(state.units)):
+        seen.queued += state.units[index].filling
+    for index in range(len(state.engines)):
+        seen.waiting += state.engines[index].queued
+        seen.free_blocks += state.engines[index].free
 
 
 @loop
@@ -83,7 +99,7 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
         unit = state.units[index]
         spent_s = min(at_s - unit.start_s, span_s(unit, unit.planned)) if unit.planned > 0 else 0.0
         steps = steps_done(unit, at_s)
-        emitted = unit.running * steps
+        emitted = unit.running * (clock_at(unit, unit.step + steps) - unit.clock)
         seen.output_tokens += emitted
         seen.kv_tokens += unit.kv + emitted
         seen.running += unit.running
@@ -93,6 +109,10 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
         seen.even_s += unit.even_sum_s + ramp_s(unit.even_s, unit.even_growth_s, steps)
         seen.lag_s += unit.lag_sum_s + ramp_s(unit.lag_s, unit.lag_growth_s, steps)
         seen.waiting += state.waiting[index].queued + unit.blocked
+    if state.params[0].aggregated == 1:
+        observe_engines(state, seen)
+    seen.preempted = totals.preempted
+    seen.preempted_tokens = totals.preempted_tokens
     seen.in_flight = totals.in_flight
 
 

@@ -48,6 +48,8 @@ SETUPS = st.fixed_dictionaries(
         "prefill_budget_tokens": st.sampled_from([1, 7, 64, 5000]),
         "kv_capacity_tokens": st.sampled_from([120, 400, 5000]),
         "max_running": st.sampled_from([1, 3, 1000]),
+        "block_tokens": st.sampled_from([1, 4, 16]),
+        "reserve_full_prompt": st.booleans(),
         "step_s_per_kv_token": st.sampled_from([0.0, 1e-6]),
         "egress_s_per_token": st.sampled_from([0.0, 1e-3]),
         "router": st.sampled_from(["least_loaded", "round_robin"]),

@@ -110,11 +110,11 @@ def test_a_lone_request_takes_the_sum_of_its_parts() -> None:
 
 
 def test_a_lone_request_on_a_replica_takes_the_sum_of_its_parts() -> None:
-    """600 tokens in chunks of 256, each on a decode step of an empty batch; then 10 steps."""
+    """600 tokens in chunks of 256, each on a step of its own; then 10 steps, with all work on one rank of the two."""
     table = Table(at_s=np.zeros(1), input=np.array([600]), output=np.array([11]))
     found = simulate(config(aggregated=True), arrivals=Trace(table))
     ttft = 0.003 + 3 * (0.01 + 0.002) + 600e-4
-    steps = sum(0.01 + 1e-4 + (600 + done) * 1e-7 for done in range(1, 11))
+    steps = sum(0.01 + 2e-4 + (600 + done) * 2e-7 for done in range(1, 11))
     assert found.batches.ttft_sum_s.sum() == pytest.approx(ttft, rel=1e-12)
     assert found.batches.e2e_sum_s.sum() == pytest.approx(ttft + steps, rel=1e-12)
 
