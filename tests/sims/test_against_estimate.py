@@ -71,9 +71,8 @@ def test_at_low_load_estimate_and_simulation_agree(catalog: Catalog, topology: s
         prompt_tokens = expected / facts.prefill_token_s
         more_steps_s = math.ceil(prompt_tokens / facts.prefill_step_tokens) * facts.prefill_step_fixed_s
         assert 0.95 * expected < value < 1.03 * expected + more_steps_s
-    alone_s = promised.value("tpot_p50_s")
-    if topology == "disaggregated":
-        alone_s = facts.decode_fixed_s + facts.decode_per_sequence_s * facts.decode_lanes / facts.decode_unit_gpus
+    lanes = facts.decode_lanes if topology == "disaggregated" else facts.prefill_lanes
+    alone_s = facts.decode_fixed_s + facts.decode_per_sequence_s * lanes / facts.decode_unit_gpus
     assert simulated.value("tpot_p50_s") == pytest.approx(alone_s, rel=0.02)
 
 
