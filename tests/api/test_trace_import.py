@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from planner.catalog import loading, selectors
 from planner.catalog.models import Workload
+from planner.jobs import runner, services
 from tests.api.caller import Caller, check_problem, strict
 
 URL = "/api/v1/workloads/import/"
@@ -54,3 +57,45 @@ def test_a_flag_is_true_or_false(bob: Caller) -> None:
     response = upload(bob, GOOD, skip_bad_rows="perhaps")
     assert check_problem(response)["errors"][0]["pointer"] == "/skip_bad_rows"
     assert upload(bob, GOOD, skip_bad_rows="false").status_code == 201
+
+
+SHIPPED = Path(__file__).resolve().parents[2] / "planner" / "catalog" / "data" / "workloads"
+PUBLISHED = {
+    "azure-2023-code": (8_819, 2047.8, 27.9, None),
+    "azure-2023-conversation": (19_366, 1154.7, 211.1, None),
+    "mooncake-conversation": (12_031, 12_035, 343, 0.366),
+    "mooncake-synthetic": (3_993, 15_325, 149, 0.640),
+}
+"""Rows, mean input and output, and the share of blocks that a cache without limit finds."""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_public_traces_are_imported_at_full_length(bob: Caller, name: str) -> None:
+    response = upload(bob, (SHIPPED / f"{name}.csv.gz").read_bytes())
+    assert response.status_code == 201, response.content
+    facts, (rows, inputs, outputs, hits) = strict(response)["facts"], PUBLISHED[name]
+    assert (facts["rows"], facts["requests"]) == (rows, rows)
+    assert facts["input_tokens"] == pytest.approx(inputs, abs=0.5)
+    assert facts["output_tokens"] == pytest.approx(outputs, abs=0.5)
+    if hits is not None:
+        # Of tokens here, of blocks there: the last block of a prompt is rarely full.
+        assert facts["prefix_hit_rate"] == pytest.approx(hits, abs=0.02)
+        assert facts["block_tokens"] == 512
+
+
+@pytest.mark.usefixtures("real_kinds")
+@pytest.mark.django_db
+def test_an_imported_trace_is_stretched_and_simulated_whole(bob: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half its length at its own rate: half of its requests arrive, and all of them are answered."""
+    loading.load_entries(selectors.shipped())
+    monkeypatch.setattr(services, "enqueue", lambda _job_id: None)
+    assert upload(bob, (SHIPPED / "azure-2023-conversation.csv.gz").read_bytes()).status_code == 201
+    options = {"warp_to_s": 1800.0, "warp_keeps": "rate"}
+    asked = {"kind": "llm_serving", "spec": {}, "workload": "ours", "options": options}
+    job = strict(bob.post("/api/v1/simulations/", asked))
+    runner.run(job["id"])
+    result = strict(bob.get(strict(bob.get(job["url"]))["result_url"]))
+    counts = {name: result["metrics"][f"requests_{name}"]["value"] for name in ("arrived", "finished", "in_flight")}
+    assert counts["arrived"] == pytest.approx(19_366 / 2, rel=0.03)
+    assert (counts["finished"], counts["in_flight"]) == (counts["arrived"], 0)

@@ -19,7 +19,7 @@ _BURSTS = ("arrivals", ("bursty",))
 OPTIONS = (
     OptionDef(
         "arrivals",
-        _("Arrivals"),
+        _("They come"),
         "auto",
         choices=("auto", "trace", "poisson", "diurnal", "bursty", "gamma"),
         choice_labels=(
