@@ -147,7 +147,8 @@ class Config(UnitTraits):
     tpot_slo_s: float = math.inf
     recovery: Recovery = field(default_factory=Recovery)
     tokens_per_step: float = 1.0
-    """What a decode step gives a sequence on average: its token and the accepted drafts."""
+    """What a decode step gives a sequence on average: its token and the accepted drafts. The steps of each answer are
+    drawn (see `sims.parts.drafts`); between its first and last token its KV grows at the mean rate."""
     most_steps: int = 1_000_000_000
     """The longest macro-step; 1 walks step by step, for tests."""
 

@@ -11,6 +11,7 @@ from sims.engine.batches import pooled
 from sims.engine.plane import Chunk, StatePlane
 from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
+from sims.parts.drafts import steps_drawn
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING, doubled
 from sims.systems.llm_serving import aggregated, disaggregated, faults
 from sims.systems.llm_serving.config import Config
@@ -34,15 +35,31 @@ class ServingPlane(StatePlane[State]):
     """The loop of the topology, and the orders of the control plane."""
 
     def __init__(
-        self, config: Config, *, state: State, chunks: Iterator[Chunk], horizon_s: float, most_in_flight: int
+        self,
+        config: Config,
+        *,
+        state: State,
+        chunks: Iterator[Chunk],
+        horizon_s: float,
+        most_in_flight: int,
+        drafts: np.random.Generator,
     ) -> None:
         super().__init__(state, chunks=chunks, horizon_s=horizon_s)
         self._config = config
         self._most_in_flight = most_in_flight
+        self._drafts = drafts
         self._advance = aggregated.advance if config.aggregated else disaggregated.advance
 
     def _loop(self, until_s: float, most_events: int) -> int:
         return int(self._advance(self.state, until_s, most_events))
+
+    def _feed(self, chunk: Chunk | None) -> None:
+        super()._feed(chunk)
+        if chunk is not None and self._config.tokens_per_step > 1:
+            # The first token of an answer is that of its prompt.
+            self.state.arrivals.steps[: len(chunk)] = steps_drawn(
+                self._drafts, tokens=chunk["output"] - 1, tokens_per_step=self._config.tokens_per_step
+            )
 
     def _grow(self, code: int) -> None:  # noqa: ARG002 - only requests can run short
         if len(self.state.requests) >= self._most_in_flight:

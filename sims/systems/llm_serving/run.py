@@ -11,6 +11,7 @@ import simpy
 from sims.engine.hooks import Hooks
 from sims.engine.kernel import warms
 from sims.engine.run import COMPLETE
+from sims.engine.streams import stream
 from sims.parts.arrivals import Arrivals, Lengths, Poisson
 from sims.parts.course import SAMPLES, Course, Recorder, follow, until_done
 from sims.systems.llm_serving.config import Config
@@ -75,6 +76,7 @@ def simulate(
         chunks=arrivals.chunks(seed),
         horizon_s=course.horizon_s,
         most_in_flight=most_in_flight,
+        drafts=stream(seed, name="accepted drafts"),
     )
     env, recorder = simpy.Environment(), Recorder(lambda at_s: sample(plane.state, at_s=at_s))
     # Data-plane events of a moment come first, then these in the order of their start.
