@@ -72,6 +72,11 @@ def drill(team: Team, id: UUID | str) -> Drill:
     return drills(team).get(comparison_id=row_id(id))
 
 
+def drill_of(team: Team, *, key: str) -> Drill | None:
+    """The newest drill one of whose runs has this key."""
+    return drills(team).filter(runs__contains=[{"key": key}]).first()
+
+
 def shares(team: Team, *, design: Design | None = None, comparison: Comparison | None = None) -> QuerySet[Share]:
     """Links of a team, newest first, revoked ones included; of one design or comparison if named."""
     found = scoped(Share.objects.all(), team)

@@ -23,7 +23,8 @@ def simulate(page: Any, *, workload: str | None = None, duration_s: str = "", **
         page.locator("#sim-workload").select_option(label=workload)
     page.locator("#sim-duration").fill(duration_s)
     if options:
-        page.locator("#simulate details.options > summary").click()
+        for group in page.locator("#simulate details.options > summary").all():
+            group.click()
     for name, value in options.items():
         field = page.locator(f"#opt-{name}")
         is_choice = field.evaluate("element => element.tagName") == "SELECT"

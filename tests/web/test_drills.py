@@ -173,6 +173,7 @@ def test_a_job_page_shows_the_clock_and_what_there_is_now(signed_in, drill):
     assert re.search(r"<dt>Arrived</dt><dd>1,234</dd>", page)
     assert "data-board" not in page
     runner.run(Job.objects.get(key=drill.runs[1]["key"]).id)
+    assert f'href="/drills/{drill.comparison_id}/">part of a drill' in page
     done = words(signed_in("vera").get(f"/jobs/{Job.objects.get(key=drill.runs[1]['key']).id}/"))
     assert "The run, moment by moment" in done
     assert 'id="board-at"' in done

@@ -33,8 +33,9 @@ def test_options_of_a_group_stand_together():
     page = menu({})
     order = [page.index(f'id="opt-{name}"') for name in ("warm", "arrivals", "peak_h", "rejoin_s", "fail_s")]
     assert order == sorted(order)
-    assert page.index("<legend>Load</legend>") < order[1] < page.index("<legend>Faults</legend>") < order[3]
-    assert page.count("<fieldset") == page.count("</fieldset>") == 2
+    heads = [page.index(f"<summary>{name}</summary>") for name in ("Options", "Load", "Faults")]
+    assert heads[0] < order[0] < heads[1] < order[1] < heads[2] < order[3]
+    assert page.count('<details class="options">') == 3
 
 
 def test_an_option_says_with_what_it_is_shown():

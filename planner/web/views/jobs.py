@@ -22,6 +22,7 @@ from planner.charts.board import board, clock
 from planner.core import quantities
 from planner.core.catalog import MissingFigure, UnknownEntry
 from planner.core.timeline import TIMELINE
+from planner.designs import selectors as design_selectors
 from planner.designs import serial
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
@@ -73,6 +74,7 @@ def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
         "job": found,
         "view": view,
         "board": _board(found, view=view),
+        "drill": design_selectors.drill_of(request.team, key=found.key),
         "progress": progress_of(view),
         "facts": _facts(view),
         "groups": _side_by_side(view),
