@@ -168,14 +168,14 @@ def _strip(name: str, label: str, unit: str, runs: Sequence[Figures], xs: Sequen
 
 def _along(time_s: Sequence[float], *, end_s: float) -> tuple[float, ...]:
     """Where moments lie along a strip."""
-    return tuple(round(WIDTH * at_s / end_s, 1) if end_s > 0 else 0.0 for at_s in time_s)
+    return tuple(round(WIDTH * at_s / end_s, 4) if end_s > 0 else 0.0 for at_s in time_s)
 
 
 def _path(run: Figures, xs: Sequence[float], *, low: float, top: float, stepped: bool) -> str:
     """Lines between neighbours, broken where there is no figure."""
     room, span = HEIGHT - 2 * _HEADROOM, (top - low) or 1.0
     points = [
-        None if value is None else (x, round(HEIGHT - _HEADROOM - room * (value - low) / span, 1))
+        None if value is None else (round(x, 1), round(HEIGHT - _HEADROOM - room * (value - low) / span, 1))
         for value, x in zip(run, xs, strict=False)
     ]
     written = [_piece(before, here, stepped=stepped) for before, here in itertools.pairwise([None, *points])]

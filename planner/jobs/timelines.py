@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from planner.charts.board import Board, board
+from planner.charts.overlay import short
 from planner.core.result import Result
 from planner.core.table import filled
 from planner.core.timeline import EVENTS, TIMELINE
@@ -15,7 +16,7 @@ from planner.core.timeline import EVENTS, TIMELINE
 def board_of(results: Mapping[str, Result]) -> Board | None:
     """The time lines of runs by their names, with what happened in any of them; None where none has one."""
     lines = {name: series for name, result in results.items() if (series := filled(result, TIMELINE))}
-    happened = [moment for result in results.values() for moment in _events(result)]
+    happened = _happened({name: _events(result) for name, result in results.items()})
     warmup_s = max((float(result.provenance.get("warmup_s") or 0.0) for result in results.values()), default=0.0)
     return board(lines, events=happened, warmup_s=warmup_s) if lines else None
 
@@ -46,6 +47,16 @@ def board_view(found: Board) -> dict[str, Any]:
             "texts": [[list(texts) for texts in strip.texts] for strip in found.strips],
         },
     }
+
+
+def _happened(by_run: Mapping[str, Sequence[tuple[float, str]]]) -> list[tuple[float, str]]:
+    """What happened in all runs once, and what did not with the letter of its run."""
+    everywhere = set.intersection(*(set(moments) for moments in by_run.values()))
+    return [
+        moment if moment in everywhere else (moment[0], f"{short(name)}: {moment[1]}")
+        for name, moments in by_run.items()
+        for moment in moments
+    ]
 
 
 def _events(result: Result) -> list[tuple[float, str]]:

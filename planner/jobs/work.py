@@ -18,7 +18,7 @@ from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
 from planner.jobs import parts
 from planner.jobs.course import Remembered
-from planner.jobs.drills import found_of
+from planner.jobs.drilled import found_of
 from planner.jobs.models import Job, Purpose
 from planner.jobs.requests import expected, replications, run_request, simulator_of, trial_of
 

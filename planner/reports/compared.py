@@ -55,7 +55,7 @@ def comparison_content(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _drill(found: Mapping[str, Any] | None) -> parts.Text | None:
-    """What a drill asked, its answer, and each run before, during and after (`jobs.drills.found_of`)."""
+    """What a drill asked, its answer, and each run before, during and after (`jobs.drilled.found_of`)."""
     if not found:
         return None
     phases = found["phases"] or {"columns": [], "rows": []}

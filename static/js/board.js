@@ -39,7 +39,8 @@
     }
 
     function show() {
-      const at = Number(slider.value), place = placeOf(at + slider.step / 2);
+      const at = Number(slider.value), step = Number(slider.step);
+      const place = at + step > Number(slider.max) ? x.length - 1 : placeOf(at + step / 2);
       cursors.forEach((line) => line.setAttribute("d", `M${x[place]} 0V40`));
       rows.forEach((cells, strip) => cells.forEach((cell, run) => (cell.textContent = texts[strip][run][place] ?? "—")));
       output.textContent = clock[place];

@@ -23,6 +23,7 @@ from planner.api.views.resource import ApiView, no_such, reply
 from planner.designs import selectors
 from planner.designs.models import Drill
 from planner.jobs import drills
+from planner.jobs.drilled import drill_view
 
 
 class PlayBody(Body):
@@ -50,7 +51,7 @@ def summary(drill: Drill) -> dict[str, Any]:
 
 
 def drill_json(drill: Drill) -> dict[str, Any]:
-    view = drills.drill_view(drill)
+    view = drill_view(drill)
     told = ("question", "how", "state", "fraction", "eta_s", "answer")
     return {
         **summary(drill),

@@ -17,7 +17,7 @@ from planner.api.views.comparisons import comparison_of
 from planner.api.views.designs import design_of
 from planner.api.views.resource import ApiView, reply
 from planner.designs import compare, snapshot
-from planner.jobs.drills import found_of
+from planner.jobs.drilled import found_of
 from planner.reports import build
 
 PDF = (PdfRenderer, StrictJsonRenderer, ProblemRenderer)

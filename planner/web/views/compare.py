@@ -26,7 +26,7 @@ from planner.designs.sharing import MOST_COMPARED, checked_items
 from planner.designs.texts import InvalidField
 from planner.jobs import services as jobs
 from planner.jobs.compared import simulated_view, simulations_start
-from planner.jobs.drills import found_of
+from planner.jobs.drilled import found_of
 from planner.jobs.models import State
 from planner.web import share_links
 from planner.web.security import TeamRequest, editor_required, member_required

@@ -22,6 +22,7 @@ from planner.designs.estimation import CANNOT_ANSWER
 from planner.designs.models import Drill
 from planner.designs.texts import InvalidField
 from planner.jobs import drills
+from planner.jobs.drilled import drill_view
 from planner.jobs.models import State
 from planner.web import share_links
 from planner.web.security import TeamRequest, editor_required, member_required
@@ -34,7 +35,7 @@ from planner.web.views.jobs import progress_of
 def drill(request: TeamRequest, drill_id: UUID) -> HttpResponse:
     """The answer with what shows it; until the runs have ended, how far each of them is."""
     found = _drill(request, drill_id)
-    view = drills.drill_view(found)
+    view = drill_view(found)
     context = {
         "drill": found,
         "view": view,
@@ -71,7 +72,7 @@ def drill_export(request: TeamRequest, drill_id: UUID) -> HttpResponse:
     """What the runs have found, as CSV; only the names of the columns until all are done."""
     from planner.reports.build import drill_csv
 
-    view = drills.drill_view(_drill(request, drill_id))
+    view = drill_view(_drill(request, drill_id))
     response = HttpResponse(drill_csv(view), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename="drill.csv") or ""
     return response
