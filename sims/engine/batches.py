@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.interval import Interval, batch_interval, replicated_interval
+from sims.engine.interval import ROUNDING, Interval, batch_interval, replicated_interval
 from sims.engine.run import FULL
-from sims.engine.sketch import Histogram, percentile
+from sims.engine.sketch import Histogram, middles, percentile
 
 GROWTH_LIMIT = 0.02
 """Requests in the system may grow by this share of those that arrive; more is not a steady state."""
@@ -21,6 +21,9 @@ FEWEST_SAMPLES = 9
 FEWEST_BEYOND = 5
 """Observations of a batch beyond a quantile, at the least, for the batch to tell of it."""
 TOO_FEW = "too few requests beyond the quantile"
+FEWEST_INDEPENDENT_BEYOND = 0.5
+"""The same of observations that do not depend on each other. Half of one at P99 are fifty in a batch."""
+TOO_SHORT = "batches are short against the time the system takes to forget its state"
 
 Numbers = NDArray[Any]
 
@@ -31,26 +34,53 @@ def pooled(histograms: Histogram) -> Histogram:
     return total
 
 
+def independent(histograms: Histogram) -> float:
+    """As how many independent observations one batch counts, by the spread of the batches' means.
+
+    Notes
+    -----
+    n_eff = σ² / s²: the variance of one observation over that of a batch's mean, which independent observations would
+    have n times smaller [1]_. In M/M/1 it is the length of a batch in relaxation times, 1 / (1 − √ρ)² services.
+
+    References
+    ----------
+    .. [1] C. J. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7 (1992) 473-483, section 3.2.
+    """
+    counts, values = histograms.sum(axis=1), middles()
+    seen = counts > 0
+    if seen.sum() < 2:
+        return float("inf")
+    means, whole = (histograms[seen] @ values) / counts[seen], pooled(histograms)
+    mean = float(whole @ values) / float(whole.sum())
+    spread = float(np.var(means, ddof=1))
+    one = float(whole @ (values - mean) ** 2) / float(whole.sum())
+    return one / spread if spread > ROUNDING * mean**2 else float("inf")
+
+
 def quantile(histograms: Histogram, *, q: float, runs: int = 1) -> Interval | None:
     """A quantile of one histogram a batch with its interval; None when nothing was observed.
 
-    The batches of ``runs`` replications stand one after the other, as many of each.
+    The batches of ``runs`` replications stand one after the other, as many of each. A quantile that lies beyond all but
+    a few of the observations is not known from a batch, and still less where these depend on each other.
     """
     whole = pooled(histograms)
     value = percentile(whole, q=q)
     if value is None:
         return None
     each = [_known(percentile(batch, q=q) for batch in run) for run in np.split(histograms, runs)]
+    long_enough = independent(histograms) * (1 - q) >= FEWEST_INDEPENDENT_BEYOND
     enough = whole.sum() / len(histograms) * (1 - q) >= FEWEST_BEYOND
     if runs > 1:
         return _of_runs(
             value,
             own=_known(percentile(pooled(run), q=q) for run in np.split(histograms, runs)),
-            batches=each if enough else [],
+            batches=each if enough and long_enough else [],
             sure=whole.sum() / runs * (1 - q) >= FEWEST_BEYOND,
         )
     found = batch_interval(value, batches=each[0])
-    return found if found.unreliable or enough else replace(found, reason=TOO_FEW)
+    if found.unreliable or (enough and long_enough):
+        return found
+    return replace(found, reason=TOO_SHORT if enough else TOO_FEW)
 
 
 def ratio(above: Numbers, *, below: Numbers, runs: int = 1) -> Interval | None:

@@ -10,7 +10,6 @@ from itertools import pairwise
 from scipy.special import fdtri, stdtrit
 
 MIN_BATCHES = 10
-MIN_SPAN_IN_RELAXATIONS = 20.0
 ROUNDING = 1e-12
 """Batches that differ by less, relative, are the same: what is left of them says nothing about neighbours."""
 
@@ -47,9 +46,7 @@ def _lag_one(values: Sequence[float], mean: float) -> float:
     return sum((a - mean) * (b - mean) for a, b in pairwise(values)) / spread
 
 
-def batch_interval(
-    pooled: float, *, batches: Sequence[float], span_s: float | None = None, relaxation_s: float | None = None
-) -> Interval:
+def batch_interval(pooled: float, *, batches: Sequence[float]) -> Interval:
     """The 95 % interval of ``pooled`` from the same statistic of each batch.
 
     Parameters
@@ -58,13 +55,11 @@ def batch_interval(
         The statistic of all observations together.
     batches : sequence of float
         The statistic of each batch that has one, in order of time.
-    span_s, relaxation_s : float, optional
-        Length of a batch and the time the system takes to forget its state [s].
 
     Notes
     -----
-    Half-width t₉₅ · s / √n. Batches that are short against the relaxation time, or that resemble their
-    neighbours (lag-one correlation above its own 95 % limit), understate the spread: the interval says so.
+    Half-width t₉₅ · s / √n. Batches that resemble their neighbours (lag-one correlation above its own 95 % limit)
+    understate the spread: the interval says so.
     """
     n = len(batches)
     if n < 2:
@@ -75,8 +70,6 @@ def batch_interval(
     reason = ""
     if n < MIN_BATCHES:
         reason = f"only {n} batches"
-    elif span_s is not None and relaxation_s is not None and span_s < MIN_SPAN_IN_RELAXATIONS * relaxation_s:
-        reason = "batches are short against the time the system takes to forget its state"
     elif half > ROUNDING * abs(mean) and _lag_one(batches, mean) > 1.96 / math.sqrt(n):
         reason = "neighbouring batches are correlated"
     return Interval(pooled, pooled - half, pooled + half, n, reason)

@@ -54,6 +54,12 @@ def edges() -> NDArray[np.float64]:
     return LOWEST_S * 10.0 ** (np.arange(BINS + 1) / PER_DECADE)
 
 
+def middles() -> NDArray[np.float64]:
+    """A value in the middle of each bin, by ratio."""
+    bounds = edges()
+    return np.sqrt(bounds[1:] * bounds[:-1])
+
+
 Histogram = NDArray[np.int64]
 
 

@@ -29,12 +29,6 @@ def test_few_batches_are_called_unreliable() -> None:
     assert batch_interval(1.0, batches=[1.0, 1.1, 0.9]).reason == "only 3 batches"
 
 
-def test_batches_shorter_than_the_memory_of_the_system_are_called_unreliable() -> None:
-    values = [1.0, 1.2, 0.9, 1.1, 1.0, 0.8, 1.1, 1.0, 1.2, 0.9, 1.0, 1.1]
-    assert not batch_interval(1.0, batches=values, span_s=100.0, relaxation_s=1.0).unreliable
-    assert "short" in batch_interval(1.0, batches=values, span_s=10.0, relaxation_s=1.0).reason
-
-
 def test_equal_batches_are_not_called_correlated_by_their_rounding() -> None:
     same = [0.1] * 16
     assert not batch_interval(same[0], batches=same).unreliable
