@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.core.catalog import Catalog
+from planner.core.chart import Chart, Trace
 from planner.core.result import Column, Finding, Metric, Result, Series, order_findings
 from planner.core.simulated import measured
 from planner.core.simulation import Hooks, SimulationRequest
+from planner.core.timeline import TIMELINE
 
 MOST_REPLICATIONS = 64
 COUNTS = "requests_"
 """How the names of counts begin: they are added up, whatever else is averaged."""
+SPREAD, LOW, HIGH = "timeline_spread", "_low", "_high"
+"""The series beside the time line with the least and the most of all replications, and how its columns end."""
+Values = Sequence[float | str | None]
 ONCE = ("simulated_s",)
 """Figures that an interval would say nothing about."""
 
@@ -76,7 +81,7 @@ def _of_all(found: Result, *, each: Sequence[Result], seed: int) -> Result:
         metrics=metrics,
         answer=replace(found.answer, note=f"{count} replications; counts are of all of them. {found.answer.note}"),
         findings=order_findings((*found.findings, *_remarks(found, each=each))),
-        series={**found.series, "replications": _table(found, each=each, seeds=used)},
+        series={**found.series, **_spread(found, each=each), "replications": _table(found, each=each, seeds=used)},
         provenance={**found.provenance, **made},
     )
 
@@ -120,6 +125,49 @@ def _gravest(each: Sequence[Result]) -> list[str]:
 
 def _said(each: Sequence[Result], *, code: str) -> str:
     return next(finding.message for one in each for finding in one.findings if finding.code == code)
+
+
+def banded(charts: Sequence[Chart], *, simulated: Result) -> list[Chart]:
+    """The charts with what the replications leave open around each line of the time line."""
+    spread, line = simulated.series.get(SPREAD), simulated.series.get(TIMELINE)
+    if spread is None or line is None:
+        return list(charts)
+    ends = {column.name: column.values for column in spread.columns}
+    by_label = {
+        column.label: (ends.get(f"{column.name}{LOW}"), ends.get(f"{column.name}{HIGH}")) for column in line.columns
+    }
+    return [
+        replace(chart, traces=tuple(_banded(trace, *by_label.get(trace.name, (None, None))) for trace in chart.traces))
+        if chart.form == "line"
+        else chart
+        for chart in charts
+    ]
+
+
+def _banded(trace: Trace, low: Values | None, high: Values | None) -> Trace:
+    if low is None or high is None or len(low) != len(trace.y):
+        return trace
+    return replace(trace, low=[_figure(value) for value in low], high=[_figure(value) for value in high])
+
+
+def _spread(found: Result, *, each: Sequence[Result]) -> dict[str, Series]:
+    """The least and the most of all replications at each moment of the time line."""
+    lines = [one.series[TIMELINE] for one in each if TIMELINE in one.series]
+    if TIMELINE not in found.series or len(lines) < len(each):
+        return {}
+    moments, *figures = found.series[TIMELINE].columns
+    columns = [moments]
+    for column in figures:
+        beside = zip(moments.values, *(one.column(column.name).values for one in lines), strict=False)
+        rows = [[figure for value in row if (figure := _figure(value)) is not None] for _, *row in beside]
+        for suffix, words, pick in ((LOW, "least", min), (HIGH, "most", max)):
+            ends = [pick(row) if len(row) == len(each) else None for row in rows]
+            columns.append(Column(f"{column.name}{suffix}", f"{column.label}, {words}", column.unit, ends))
+    return {SPREAD: Series(SPREAD, "The least and the most of all replications over simulated time", tuple(columns))}
+
+
+def _figure(value: float | str | None) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _table(found: Result, *, each: Sequence[Result], seeds: Sequence[str]) -> Series:

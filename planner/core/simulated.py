@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, Protocol
 
@@ -41,6 +41,8 @@ class Measured(Protocol):
     def high(self) -> float: ...
     @property
     def batches(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
 
 
 class Ran(Protocol):
@@ -86,6 +88,19 @@ def measured(definition: MetricDef, *, interval: Measured | None, objective: flo
             high = min(1.0, high)
         low, high = min(low, value), max(high, value)
     return Metric(definition, value, low=low, high=high, basis="simulated", objective=objective)
+
+
+def unreliable(intervals: Mapping[str, Measured | None], *, definitions: Mapping[str, MetricDef]) -> Iterator[Finding]:
+    """Intervals that say less than they seem to, by the reason why."""
+    by_reason: dict[str, list[str]] = {}
+    for name, interval in intervals.items():
+        if interval is not None and interval.reason:
+            by_reason.setdefault(interval.reason, []).append(str(definitions[name].label))
+    if not by_reason:
+        return
+    told = "; ".join(f"{', '.join(sorted(by_reason[reason]))} ({reason})" for reason in sorted(by_reason))
+    text = f"Some intervals are unreliable: {told}."
+    yield Finding("interval_unreliable", "info", text, suggestion="Simulate a longer time, or in several replications.")
 
 
 def plain(definitions: Mapping[str, MetricDef], values: Mapping[str, float | None]) -> dict[str, Metric]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.charts import codec
+from planner.core.replications import banded
 from planner.core.simulation import Hooks, SimulationRequest, Simulator
 from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
@@ -43,7 +44,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
         found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
         reached = counted.reached()
     simulated = Estimate(kind=estimate.kind, spec=estimate.spec, result=found, catalog=estimate.catalog)
-    charts = simulator.charts(estimate.spec, beside, found)
+    charts = banded(simulator.charts(estimate.spec, beside, found), simulated=found)
     made_by = estimation.made_by(estimate.kind, catalog=estimate.catalog)
     return {
         "result": {

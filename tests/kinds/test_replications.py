@@ -109,3 +109,22 @@ def test_a_figure_with_an_interval_keeps_one(slug, parts) -> None:
 
 def test_all_of_the_result_can_be_stored(slug, parts) -> None:
     assert "NaN" not in written(together(slug, parts))
+
+
+def test_each_replication_is_told_beside_the_whole(slug, parts) -> None:
+    table = together(slug, parts).series["replications"]
+    assert table.column("seed").values == [str(seed) for seed in seeds(4, count=3)]
+    name = table.columns[2].name
+    alone = [together(slug, [one]).value(name) for one in parts]
+    assert list(table.columns[2].values) == alone
+
+
+def test_the_time_line_lies_between_the_least_and_the_most(slug, parts) -> None:
+    series = together(slug, parts).series
+    if "timeline" not in series:
+        pytest.skip("a run of this kind has no time line")
+    spread = series["timeline_spread"]
+    for column in series["timeline"].columns[1:]:
+        low, high = (spread.column(f"{column.name}_{end}").values for end in ("low", "high"))
+        for ends in zip(low, high, strict=True):
+            assert None in ends or ends[0] <= ends[1], column.name

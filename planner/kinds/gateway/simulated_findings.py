@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.core.quantities import NBSP, show
 from planner.core.result import Finding
+from planner.core.simulated import unreliable
 from planner.core.wording import counted, percent
 from planner.formulas.affinity import TIE
 from planner.formulas.hashing import CAP
@@ -51,7 +52,7 @@ def findings(run: Run, *, outcomes: Outcomes, intervals: Intervals) -> Iterator[
     yield from _canary(run, outcome)
     yield from _out_for_nothing(outcome)
     yield from _simplified(run)
-    yield from _unreliable(intervals)
+    yield from unreliable(intervals, definitions=DEFINITIONS)
 
 
 def _not_steady(run: Run, outcome: Outcome) -> Iterator[Finding]:
@@ -268,13 +269,3 @@ def _simplified(run: Run) -> Iterator[Finding]:
         parts.append("the estimate beside it knows the lengths of the trace, and nothing of what its prompts share")
     if parts:
         yield Finding("simplified", "info", f"In this run {'; '.join(parts)}.")
-
-
-def _unreliable(intervals: Intervals) -> Iterator[Finding]:
-    doubtful = {name: each for name, each in intervals.items() if each is not None and each.unreliable}
-    if not doubtful:
-        return
-    reasons = sorted({interval.reason for interval in doubtful.values()})
-    names = ", ".join(str(DEFINITIONS[name].label) for name in doubtful)
-    text = f"The intervals of {names} are unreliable: {'; '.join(reasons)}."
-    yield Finding("interval_unreliable", "info", text, suggestion="Simulate a longer time.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
+from planner.core.simulated import unreliable
 from planner.core.wording import counted
 from planner.kinds.kv_pool.change import safe_weight_step, step_apart_s
 from planner.kinds.kv_pool.policies_compared import LABELS
@@ -37,7 +38,7 @@ def findings(
         *_policies(outcomes),
         *_upgrade(run, outcome=outcome),
         *_lost(run, outcome=outcome),
-        *_unreliable(intervals),
+        *unreliable(intervals, definitions=DEFINITIONS),
         *_left_out(run),
     ]
 
@@ -152,19 +153,6 @@ def _lost(run: Run, *, outcome: Outcome) -> Iterator[Finding]:
         "as its sessions came back.",
         "requests_restarted",
     )
-
-
-def _unreliable(intervals: Mapping[str, Interval | None]) -> Iterator[Finding]:
-    doubtful = {name: each for name, each in intervals.items() if each is not None and each.unreliable}
-    if doubtful:
-        reasons = "; ".join(sorted({each.reason for each in doubtful.values()}))
-        names = "; ".join(sorted({DEFINITIONS[name].label for name in doubtful}))
-        yield Finding(
-            "interval_unreliable",
-            "info",
-            f"The intervals of {names} are unreliable: {reasons}.",
-            suggestion="Simulate a longer time.",
-        )
 
 
 def _left_out(run: Run) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
-from planner.core.simulated import measured, nothing_ran, plain, provenance
+from planner.core.simulated import measured, nothing_ran, plain, provenance, unreliable
 from planner.core.simulation import SimulationRequest
 from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving import simulated_losses as losses
@@ -178,7 +178,7 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     ttft, tpot = metrics["ttft_p99_s"], metrics["tpot_p99_s"]
     good = metrics["goodput_share"].value
     if not outcome.is_steady:
-        sentence = "**The fleet does not keep up.** Requests pile up, and latencies grow with the length of the run."
+        sentence = f"**The fleet does not keep up.** {_flows(outcome)} and latencies grow with the length of the run."
     elif ttft.value is None:
         sentence = "**Too short to measure.** No request was answered after the warm-up."
     else:
@@ -195,6 +195,18 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
     return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
 
 
+def _flows(outcome: Outcome) -> str:
+    """What comes and what is answered in the last two thirds of the run, where requests pile up."""
+    samples = outcome.samples
+    begun, ended = (samples[len(samples) // 3], samples[-1]) if samples else (None, None)
+    if begun is None or ended is None or ended.at_s <= begun.at_s:
+        return "Requests pile up,"
+    came, left = (
+        (getattr(ended, name) - getattr(begun, name)) / (ended.at_s - begun.at_s) for name in ("arrived", "finished")
+    )
+    return f"{show(came, 'req/s')} come and {show(left, 'req/s')} are answered: requests pile up,"
+
+
 def _findings(
     run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric], intervals: Mapping[str, Interval | None]
 ) -> Sequence[Finding]:
@@ -205,7 +217,7 @@ def _findings(
         *write.cut_short(outcome),
         *write.missed(metrics, steady=outcome.is_steady),
         *write.refused(outcome),
-        *write.unreliable(intervals),
+        *unreliable(intervals, definitions=DEFINITIONS),
         *write.other_workload(run, outcome=outcome),
         *write.rate_varied(run, outcome=outcome),
         *losses.findings(run, outcome=outcome, values=losses.figures(outcome)),

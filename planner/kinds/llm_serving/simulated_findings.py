@@ -12,7 +12,6 @@ from planner.kinds.llm_serving.simulation_options import options
 
 if TYPE_CHECKING:
     from planner.kinds.llm_serving.simulated import Run
-    from sims.engine.interval import Interval
     from sims.systems.llm_serving import Outcome
 
 ALIKE = 0.1
@@ -79,24 +78,12 @@ def refused(outcome: Outcome) -> Sequence[Finding]:
     return [Finding("too_long_refused", "warning", text, "requests_rejected")]
 
 
-def unreliable(intervals: Mapping[str, Interval | None]) -> Sequence[Finding]:
-    """Intervals that say less than they seem to."""
-    doubtful = {name: interval for name, interval in intervals.items() if interval is not None and interval.unreliable}
-    if not doubtful:
-        return []
-    reasons = sorted({interval.reason for interval in doubtful.values()})
-    names = ", ".join(sorted(name.removesuffix("_s").replace("_", " ") for name in doubtful))
-    text = f"The intervals of {names} are unreliable: {'; '.join(reasons)}."
-    return [Finding("interval_unreliable", "info", text, suggestion="Simulate a longer time.")]
-
-
 def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     """The trace is not what the design was sized for: says so, and what the estimate beside it is of."""
     trace, spec = run.request.workload, run.spec
     if trace is None or not outcome.arrived:
         return []
-    came_rps = outcome.arrived / outcome.replications / outcome.horizon_s
-    came = (came_rps, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
+    came = (outcome.arrived_rps, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
     sized = (spec.peak_rps, spec.input_tokens, spec.output_tokens)
     if all(abs(a - b) <= ALIKE * b for a, b in zip(came, sized, strict=True)):
         return []
@@ -119,6 +106,6 @@ def rate_varied(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     rates = [(b.arrived - a.arrived) / (b.at_s - a.at_s) for a, b in pairwise(outcome.samples) if b.at_s > a.at_s]
     if not rates:
         return []
-    low, high, mean = (show(each, "req/s") for each in (min(rates), max(rates), outcome.arrived / outcome.horizon_s))
+    low, high, mean = (show(each, "req/s") for each in (min(rates), max(rates), outcome.arrived_rps))
     text = f"Between {low} and {high} came over the run; the estimate beside it is at the mean of {mean}."
     return [Finding("rate_varied", "info", text)]

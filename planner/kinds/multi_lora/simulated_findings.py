@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Finding
+from planner.core.simulated import unreliable
 from planner.core.wording import percent
 from planner.kinds.multi_lora.simulated_metrics import DEFINITIONS
 from planner.kinds.multi_lora.words import some, times
@@ -39,7 +40,7 @@ def findings(run: Run, *, outcomes: Outcomes, intervals: Intervals) -> Iterator[
     yield from _drill(run, outcome)
     yield from _shift(run, outcome)
     yield from _simplified(run)
-    yield from _unreliable(intervals)
+    yield from unreliable(intervals, definitions=DEFINITIONS)
 
 
 def _not_steady(run: Run, outcome: Outcome) -> Iterator[Finding]:
@@ -238,13 +239,3 @@ def _simplified(run: Run) -> Iterator[Finding]:
         parts.append("the trace names no adapters, so that they are drawn by the law of the design")
     if parts:
         yield Finding("simplified", "info", f"In this run {'; '.join(parts)}.")
-
-
-def _unreliable(intervals: Intervals) -> Iterator[Finding]:
-    doubtful = {name: each for name, each in intervals.items() if each is not None and each.unreliable}
-    if not doubtful:
-        return
-    reasons = sorted({interval.reason for interval in doubtful.values()})
-    names = ", ".join(str(DEFINITIONS[name].label) for name in doubtful)
-    text = f"The intervals of {names} are unreliable: {'; '.join(reasons)}."
-    yield Finding("interval_unreliable", "info", text, suggestion="Simulate a longer time.")

@@ -167,7 +167,7 @@ def _lost(run: Run, case: Case, outcome: Outcome) -> Iterator[Finding]:
 
 
 def _unreliable(outcome: Outcome) -> Iterator[Finding]:
-    if outcome.measured_steps >= 10:
+    if outcome.measured_steps >= 10 or len(outcome.windows_s) > 1:
         return
     yield Finding(
         code="few_steps",

@@ -74,6 +74,8 @@ def _said(value: Any) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if isinstance(value, list):
+        return ", ".join(map(_word, value))
     return "" if value is None else str(value)
 
 

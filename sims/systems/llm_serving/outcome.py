@@ -146,6 +146,11 @@ class Outcome:
         spans = np.diff([self.warmup_s, *(one.at_s for one in line)])
         return float(spans @ [getattr(one, name) for one in line] / spans.sum()) if line else 0.0
 
+    @property
+    def arrived_rps(self) -> float:
+        """Mean rate of arrivals until the last is expected [1/s]."""
+        return self.arrived / self.replications / self.horizon_s
+
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.array([one.in_flight for one in self.samples], float), np.array([one.arrived for one in self.samples])
 
