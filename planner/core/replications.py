@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,8 @@ COUNTS = "requests_"
 SPREAD, LOW, HIGH = "timeline_spread", "_low", "_high"
 """The series beside the time line with the least and the most of all replications, and how its columns end."""
 Values = Sequence[float | str | None]
+PERCENTILE = re.compile(r"_p\d+(_|$)")
+"""How the name of a percentile looks: it is that of all observations, and never a mean of percentiles."""
 ONCE = ("simulated_s",)
 """Figures that an interval would say nothing about."""
 
@@ -52,7 +55,7 @@ class Repeated:
         """The result of all replications, in the order of their places; of one it is that of `run`.
 
         Percentiles, means and shares with an interval come from what all have observed together. Of what a run has but
-        one figure for, the mean over the replications is told, with Student's interval.
+        one figure for, the mean over the replications is told (of a percentile that of all), with Student's interval.
         """
         from sims.engine.merge import merged
         from sims.engine.packing import unpack
@@ -92,12 +95,14 @@ def _metric(metric: Metric, *, own: Sequence[float | None]) -> Metric:
         return metric
     if metric.definition.name.startswith(COUNTS):
         return replace(metric, value=math.fsum(known))
-    mean = math.fsum(known) / len(known)
-    if metric.definition.name in ONCE or min(known) == max(known):
-        return replace(metric, value=known[0] if min(known) == max(known) else mean)
+    if min(known) == max(known):
+        return replace(metric, value=known[0])
+    centre = metric.value if PERCENTILE.search(metric.definition.name) else math.fsum(known) / len(known)
+    if metric.definition.name in ONCE:
+        return replace(metric, value=centre)
     from sims.engine.interval import replicated_interval
 
-    interval = replicated_interval(mean, own=known, batches=[])
+    interval = replicated_interval(centre, own=known, batches=[])
     return measured(metric.definition, interval=interval, objective=metric.objective)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from itertools import zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,9 +117,13 @@ def _together(values: Sequence[Any]) -> Any:
         }
         return _rebuilt(one, found)
     if isinstance(one, Mapping):
-        return {name: _together([value[name] for value in values]) for name in one}
+        # A run that was cut short may lack some.
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: _together([value[name] for value in values if name in value]) for name in names}
     if isinstance(one, tuple):
-        return tuple(_together(members) for members in zip_longest(*values))
+        if any(len(value) != len(one) for value in values):
+            return joined(values)
+        return tuple(_together(members) for members in zip(*values, strict=True))
     if isinstance(one, np.ndarray | np.void):
         return _added(values)
     if isinstance(one, bool | str):

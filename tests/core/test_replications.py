@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.core.chart import Axis, Chart, Trace
-from planner.core.replications import Repeated, banded
+from planner.core.replications import Repeated, _metric, _of_all, banded
 from planner.core.result import Answer, Column, Finding, Metric, MetricDef, Result, Series
 from planner.core.simulation import SimulationRequest
 
@@ -38,8 +38,6 @@ def result(*speeds: float, code: str = "") -> Result:
 
 def of_all(*speeds: float, codes: tuple[str, ...] = ("", "", "")) -> Result:
     """What is told of one run for each speed."""
-    from planner.core.replications import _of_all
-
     return _of_all(result(*speeds), each=[result(s, code=c) for s, c in zip(speeds, codes, strict=True)], seed=1)
 
 
@@ -52,6 +50,13 @@ def test_figures_are_means_with_students_interval_counts_sums_and_pooled_ones_st
     assert speed.high == pytest.approx(2.0 + 4.30265 / 3**0.5, rel=1e-5)
     assert found["requests_arrived"].value == 60.0
     assert (found["late_s"].value, found["late_s"].low) == (7.0, 6.0)
+
+
+def test_a_percentile_is_that_of_all_observations_whatever_the_replications_say() -> None:
+    p99 = MetricDef("ttft_p99_during_s", "TTFT P99", "s")
+    found = _metric(Metric(p99, 9.0), own=[1.0, 2.0, 3.0])
+    assert found.value == 9.0
+    assert found.high == pytest.approx(9.0 + 4.30265 / 3**0.5, rel=1e-5)
 
 
 def test_what_all_replications_have_alike_needs_no_interval() -> None:

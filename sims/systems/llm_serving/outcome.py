@@ -78,6 +78,7 @@ class Outcome:
         "histograms": merge.stacked,
         "batches": merge.stacked,
         "samples": merge.averaged,
+        "drained": merge.averaged,
         "disturbances": merge.joined,
         "notes": merge.first,
     }

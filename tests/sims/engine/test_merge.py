@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -126,6 +127,13 @@ def test_what_a_run_does_not_have_the_whole_does_not_have() -> None:
 )
 def test_the_whole_ends_as_the_run_that_ended_worst(endings: tuple[str, ...], worst: str) -> None:
     assert merge.merged([shown(seed, ending=ending) for seed, ending in enumerate(endings)]).ending == worst
+
+
+def test_runs_that_were_cut_short_may_lack_figures_and_moments() -> None:
+    one = dataclasses.replace(shown(1), counts={"lost": 1, "kept": 2}, pair=(1.0,))
+    whole = merge.merged([shown(2), one])
+    assert whole.counts == {"lost": 3, "kept": 2}
+    assert whole.pair == (2.0, 2, 1.0)
 
 
 def test_runs_of_different_systems_are_not_put_together() -> None:
