@@ -119,7 +119,7 @@ def plan_for(workload: Workload, *, request: SimulationRequest, chosen: ArrivalO
     """When each request of a trace comes; raises ValueError for a run that is far too long."""
     from sims.parts.trace_plan import plan_of
 
-    plan = plan_of(np.asarray(workload.arrival_s, np.float64), **_replay(request, chosen=chosen))
+    plan = plan_of(table_of(workload).at_s, **_replay(request, chosen=chosen))
     if plan.count > MAX_REQUESTS:
         raise ValueError(f"options.repeat: {plan.count:,} requests would arrive; the most is {MAX_REQUESTS:,}")
     return plan
