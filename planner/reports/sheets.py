@@ -45,7 +45,7 @@ def simulation_csv(view: Mapping[str, Any]) -> str:
 
 
 def drill_csv(view: Mapping[str, Any]) -> str:
-    """Return what the runs of a drill have found, one metric a row and a column for each (`jobs.drilled.drill_view`)."""
+    """Return what the runs of a drill have found, a metric a row, a column for each (`jobs.drilled.drill_view`)."""
     names = [f"{run['label']} {run['name']}" for run in view["runs"]]
     rows: list[Sequence[Any]] = [("group", "name", "label", "unit", *names)]
     for group in view["metrics"]:
