@@ -80,7 +80,7 @@ def test_nodes_fail_at_the_rate_of_the_design_times_a_factor() -> None:
 
 def test_a_unit_loads_the_weights_of_a_gpu_and_starts_up() -> None:
     facts = physics(SMALL, catalog=CATALOG)
-    chosen = options({"load_bytes_per_s": 2e9, "start_up_s": 100.0})
+    chosen = options({"load_gb_per_s": 2, "start_up_s": 100.0})
     assert load_s(chosen, facts=facts) == pytest.approx(facts.decode_memory.weights_bytes / 2e9 + 100.0)
     # 70.6 billion parameters, most of one byte, on four GPUs.
     assert facts.decode_memory.weights_bytes == pytest.approx(70.6e9 / 4, rel=0.05)
@@ -88,7 +88,7 @@ def test_a_unit_loads_the_weights_of_a_gpu_and_starts_up() -> None:
 
 def test_the_pool_sends_the_kv_of_a_token_in_its_bytes_over_the_link() -> None:
     facts = physics(SPEC, catalog=CATALOG)
-    pool = recovery_for(options({"lost_kv": "pool", "pool_bytes_per_s": 70_272e6}), facts=facts)
+    pool = recovery_for(options({"lost_kv": "pool", "pool_gb_per_s": 70.272}), facts=facts)
     assert (pool.pool_holds, pool.pool_s_per_token) == ("answers", pytest.approx(1e-6))
     assert recovery_for(options({}), facts=facts).pool_holds == "nothing"
 
@@ -154,7 +154,7 @@ def test_a_run_without_losses_tells_of_none() -> None:
 
 def test_released_hours_are_counted_and_priced() -> None:
     asked = {"night_from_h": 0.01, "night_to_h": 0.02, "night_decode_units": 1, "start_up_s": 0.0}
-    found = run(SMALL, duration_s=90.0, load_bytes_per_s=1e13, **asked)
+    found = run(SMALL, duration_s=90.0, load_gb_per_s=1e4, **asked)
     # One of two replicas for 36 s, less the time in which it drains.
     assert 0 < (found.value("decode_unit_hours_released") or 0) < 0.0101
     assert "worth" in next(one for one in found.findings if one.code == "decode_released").message

@@ -67,7 +67,6 @@ OPTIONS = (
         "standby_units",
         _("Units standing by"),
         0,
-        unit="units",
         minimum=0,
         maximum=1000,
         whole=True,
@@ -94,12 +93,12 @@ OPTIONS = (
         only_with=("on_loss", ("resume",)),
     ),
     OptionDef(
-        "pool_bytes_per_s",
+        "pool_gb_per_s",
         _("Link of the pool"),
-        200e9,
-        unit="bytes/s",
-        minimum=1e6,
-        maximum=1e15,
+        200,
+        unit="GB/s",
+        minimum=0.001,
+        maximum=1e6,
         help=_("What the pool sends to all units together."),
         group=LOSSES,
         only_with=("lost_kv", POOLS),
@@ -116,19 +115,19 @@ OPTIONS = (
         only_with=("lost_kv", POOLS),
     ),
     OptionDef(
-        "load_bytes_per_s",
+        "load_gb_per_s",
         _("Weights load at"),
-        1e9,
-        unit="bytes/s/GPU",
-        minimum=1e3,
-        maximum=1e13,
+        1,
+        unit="GB/s/GPU",
+        minimum=1e-6,
+        maximum=1e4,
         help=_("For units that stand by, are scaled up, or come back in the morning."),
         group=SCALING,
     ),
     OptionDef(
         "start_up_s",
         _("Start-up after loading"),
-        240.0,
+        240,
         unit="s",
         minimum=0.0,
         maximum=1e6,
@@ -158,7 +157,7 @@ OPTIONS = (
     OptionDef(
         "scale_every_s",
         _("Looked at every"),
-        15.0,
+        15,
         unit="s",
         minimum=0.1,
         maximum=1e5,
@@ -168,7 +167,7 @@ OPTIONS = (
     OptionDef(
         "scale_down_after_s",
         _("Down after"),
-        300.0,
+        300,
         unit="s",
         minimum=0.0,
         maximum=1e6,
@@ -180,7 +179,6 @@ OPTIONS = (
         "least_decode_units",
         _("At least, decode"),
         1,
-        unit="units",
         minimum=1,
         maximum=1_000_000,
         whole=True,
@@ -191,7 +189,6 @@ OPTIONS = (
         "least_prefill_units",
         _("At least, prefill"),
         1,
-        unit="units",
         minimum=1,
         maximum=1_000_000,
         whole=True,
@@ -202,7 +199,6 @@ OPTIONS = (
         "night_decode_units",
         _("Decode units at night"),
         None,
-        unit="units",
         minimum=1,
         maximum=1_000_000,
         whole=True,
@@ -213,7 +209,6 @@ OPTIONS = (
         "night_prefill_units",
         _("Prefill units at night"),
         None,
-        unit="units",
         minimum=1,
         maximum=1_000_000,
         whole=True,
@@ -222,7 +217,7 @@ OPTIONS = (
     OptionDef(
         "night_from_h",
         _("Night begins at"),
-        1.0,
+        1,
         unit="h",
         minimum=0.0,
         maximum=23.99,
@@ -232,7 +227,7 @@ OPTIONS = (
     OptionDef(
         "night_to_h",
         _("Night ends at"),
-        7.0,
+        7,
         unit="h",
         minimum=0.0,
         maximum=23.99,
@@ -254,9 +249,9 @@ class ControlOptions:
     standby_units: float = 0
     on_loss: str = "resume"
     lost_kv: str = "recompute"
-    pool_bytes_per_s: float = 200e9
+    pool_gb_per_s: float = 200
     pool_block_tokens: float = 64
-    load_bytes_per_s: float = 1e9
+    load_gb_per_s: float = 1
     start_up_s: float = 240.0
     autoscale: str = "off"
     scale_target: float = 0.7

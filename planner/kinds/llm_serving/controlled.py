@@ -16,10 +16,12 @@ from planner.kinds.llm_serving.spec import LlmServingSpec
 if TYPE_CHECKING:
     from sims.systems.llm_serving import Control, Failure, FailureRate, Night, Nodes, Recovery, Scaling
 
+GB = 1e9
+
 
 def load_s(chosen: Options, *, facts: Physics) -> float:
     """From the order of a unit to its first request: the weights of a GPU, and start-up."""
-    return facts.decode_memory.weights_bytes / chosen.load_bytes_per_s + chosen.start_up_s
+    return facts.decode_memory.weights_bytes / (chosen.load_gb_per_s * GB) + chosen.start_up_s
 
 
 def rejoin_s(spec: LlmServingSpec, *, chosen: Options) -> float:
@@ -36,7 +38,7 @@ def recovery_for(chosen: Options, *, facts: Physics) -> Recovery:
         on_loss=chosen.on_loss,
         pool_holds=holds,
         pool_block_tokens=int(chosen.pool_block_tokens),
-        pool_s_per_token=facts.kv_bytes_per_token / chosen.pool_bytes_per_s if chosen.lost_kv in POOLS else 0.0,
+        pool_s_per_token=facts.kv_bytes_per_token / (chosen.pool_gb_per_s * GB) if chosen.lost_kv in POOLS else 0.0,
         pool_fixed_s=facts.handover_fixed_s if chosen.lost_kv in POOLS else 0.0,
     )
 
