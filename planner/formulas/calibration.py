@@ -31,6 +31,7 @@ class Coefficients:
     step_s: float
     sequence_s: float
     all_reduce_s: float
+    all_reduce_host_s: float
     all_reduce_across_s: float
     decode_communication: float
     prefill_communication: float
@@ -46,6 +47,7 @@ class Coefficients:
     queue: float
     interference: float
     interference_launch: float
+    host_efficiency: float
     network_efficiency: float
     overlap_decode: float
     overlap_prefill: float

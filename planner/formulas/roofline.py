@@ -338,7 +338,7 @@ def all_reduces_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
 
     Notes
     -----
-    Bytes over the rated bandwidth of the link, times a factor; over the NIC at its efficiency.
+    Bytes over the rated bandwidth of the link, times a factor; over the NIC and through the host at their efficiency.
 
     References
     ----------
@@ -346,7 +346,8 @@ def all_reduces_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
     """
     a, c = amounts, coefficients
     across_s = a.all_reduce_across_s / c.network_efficiency
-    return c.decode_communication * a.spread * (a.all_reduce_inside_s + across_s)
+    links_s = c.decode_communication * a.spread * (a.all_reduce_inside_s + across_s)
+    return links_s + a.all_reduce_host_s / c.host_efficiency
 
 
 def step_overhead_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
@@ -369,6 +370,7 @@ def step_overhead_s(amounts: Amounts, *, coefficients: Coefficients) -> float:
         + a.recurrent_layers * c.recurrent_layer_s
         + c.step_s
         + a.reductions_inside * c.all_reduce_s
+        + a.reductions_host * c.all_reduce_host_s
         + a.reductions_across * c.all_reduce_across_s
     )
 
@@ -433,7 +435,7 @@ def prompt_token_parts(amounts: Amounts, *, coefficients: Coefficients) -> tuple
     own_s = (
         c.prefill_dense * dense * a.dense_gemm_s
         + c.prefill_activation * a.activation_s
-        + c.prefill_communication * reduced_s / a.data_parallel
+        + (c.prefill_communication * reduced_s + a.all_reduce_host_s / c.host_efficiency) / a.data_parallel
     )
     return own_s, c.prefill_experts * experts * a.expert_gemm_s
 

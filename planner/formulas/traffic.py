@@ -114,12 +114,15 @@ class Amounts:
     """Element-wise traffic of one token."""
     all_reduce_inside_s: float
     """Bytes of two all-reduces a layer over the scale-up links; 0 across nodes."""
+    all_reduce_host_s: float
+    """The same through the host, at the rated bandwidth of PCIe: GPUs of a node without links between them."""
     all_reduce_across_s: float
     """The same over the NIC, at its rated bandwidth; 0 inside the scale-up domain."""
     spread: float
     """Residuals a token is sent to beyond one all-reduce, with data-parallel attention."""
     reductions_inside: float
     """All-reduces a step inside the scale-up domain."""
+    reductions_host: float
     reductions_across: float
     decode_network_s: float
     """All-to-all of one token over the NIC at its rated bandwidth, one copy an expert; 0 inside the domain."""
@@ -148,8 +151,8 @@ class _Count:
         llm, layout = self.llm, self.layout
         bandwidth = self.gpu.figure("memory_bytes_per_s")
         dense, experts = self._compute("attention"), self._compute("experts")
-        inside, across = self._all_reduce_s()
         reductions = 2.0 * llm.layers if self._group > 1 and not self._over_network else 0.0
+        reduced_s = self._all_reduce_s()
         copies = float(llm.moe.top_k) if llm.moe else 0.0
         return Amounts(
             gpus=float(layout.gpus),
@@ -176,11 +179,13 @@ class _Count:
             head_gemm_s=2 * llm.vocab * llm.hidden / (self._peak("bf16") * layout.stage_gpus),
             expert_gemm_s=self._expert_gemm_s(),
             activation_s=self._activation_bytes() / (bandwidth * layout.data_parallel),
-            all_reduce_inside_s=inside,
-            all_reduce_across_s=across,
+            all_reduce_inside_s=reduced_s if self._way == "inside" else 0.0,
+            all_reduce_host_s=reduced_s if self._way == "host" else 0.0,
+            all_reduce_across_s=reduced_s if self._way == "across" else 0.0,
             spread=min(llm.moe.top_k, self._group) / 2 if llm.moe and layout.data_parallel > 1 else 1.0,
-            reductions_inside=reductions if self._stays_inside else 0.0,
-            reductions_across=0.0 if self._stays_inside else reductions,
+            reductions_inside=reductions if self._way == "inside" else 0.0,
+            reductions_host=reductions if self._way == "host" else 0.0,
+            reductions_across=reductions if self._way == "across" else 0.0,
             decode_network_s=self._network_s(copies=copies),
             prefill_network_s=self._network_s(copies=self._destinations()),
         )
@@ -197,6 +202,18 @@ class _Count:
     @property
     def _stays_inside(self) -> bool:
         return self._group <= max(self._domain, self.layout.gpus_per_node)
+
+    @property
+    def _way(self) -> str:
+        """How an all-reduce travels: ``inside`` the node, through its ``host``, or ``across`` nodes.
+
+        The exchange of experts between copies of attention counts as inside: no run tells its way through a host apart
+        from the reading of experts.
+        """
+        if not self._stays_inside:
+            return "across"
+        through_host = self._group > self._domain and self.gpu.has("pcie_bytes_per_s")
+        return "host" if through_host and not (self.llm.moe and self.layout.data_parallel > 1) else "inside"
 
     @property
     def _over_network(self) -> bool:
@@ -244,15 +261,14 @@ class _Count:
         experts_at_once = min(self.llm.moe.top_k, 8) / 4 if self.llm.moe else 0.0
         return self.llm.layers * 2 * self.llm.hidden * _ACTIVATION_PASSES * (1 + experts_at_once)
 
-    def _all_reduce_s(self) -> tuple[float, float]:
-        """Two all-reduces a layer of one token's residual inside the group, over the links or over the NIC."""
+    def _all_reduce_s(self) -> float:
+        """Two all-reduces a layer of one token's residual inside the group, over the links, the host or the NIC."""
         if self._group == 1 or self._over_network:
-            return 0.0, 0.0
+            return 0.0
         per_node = self.layout.gpus_per_node
         bandwidth = collectives.scope_bytes_per_s(self.gpu, ranks=self._group, gpus_per_node=per_node)
         payload = 2 * self.llm.layers * 2 * self.llm.hidden
-        seconds = collectives.all_reduce_bytes(payload_bytes=payload, ranks=self._group) / bandwidth
-        return (seconds, 0.0) if self._stays_inside else (0.0, seconds)
+        return collectives.all_reduce_bytes(payload_bytes=payload, ranks=self._group) / bandwidth
 
     def _network_s(self, *, copies: float) -> float:
         """All-to-all of one token of the replica, every GPU sending its share through its own NIC."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ class Prior:
     """Where a coefficient starts, how far its logarithm may move (sd), and what it may differ by.
 
     ``engine`` and ``generation`` are the sd of the logarithm of a factor each engine or generation has of its own; 0:
-    none. ``fitted`` False: a constant of the form, or one these rows cannot tell.
+    none. ``fitted`` False: a constant of the form, or one these rows cannot tell; then ``of_engines`` are those of
+    engines with one of their own.
     """
 
     value: float
@@ -41,6 +42,7 @@ class Prior:
     engine: float = 0.0
     generation: float = 0.0
     fitted: bool = True
+    of_engines: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
 
 
@@ -63,6 +65,9 @@ PRIORS: Mapping[str, Prior] = {
     "step_s": Prior(0.3e-3, "s", 0.5),
     "sequence_s": Prior(3e-6, "s", 0.5, note="per running request and rank; hardly identified"),
     "all_reduce_s": Prior(4e-6, "s", 0.5, note="latency of one all-reduce inside the scale-up domain"),
+    "all_reduce_host_s": Prior(
+        20e-6, "s", 0.5, fitted=False, note="through the host, between GPUs without links; no fitted row has it"
+    ),
     "all_reduce_across_s": Prior(
         100e-6, "s", 0.5, fitted=False, note="across nodes: seven disaggregated rows of H100 with 16 ranks"
     ),
@@ -84,6 +89,14 @@ PRIORS: Mapping[str, Prior] = {
     "queue": Prior(0.12, "1", 1.0, engine=0.8, note="prefills waited for per other request of a closed loop"),
     "interference": Prior(1.0, "1", 0.3, engine=0.1, note="share of a prefill that stops the decode of the others"),
     "interference_launch": Prior(0.14, "1", 0.5),
+    "host_efficiency": Prior(
+        0.20,
+        "1",
+        0.5,
+        fitted=False,
+        of_engines={"tensorrt_llm": 0.8},
+        note="of the rated PCIe bandwidth, by all-reduces between GPUs without links; no fitted row has it",
+    ),
     "network_efficiency": Prior(0.80, "1", 0.1, fitted=False, note="of the rated NIC bandwidth"),
     "overlap_decode": Prior(0.0, "1", 0.3, fitted=False, note="hidden share of the all-to-all, fixed beforehand"),
     "overlap_prefill": Prior(0.5, "1", 0.3, fitted=False, note="fixed beforehand: two micro-batches hide half"),

@@ -106,6 +106,9 @@ def _roofline(found: Calibration, catalog: Catalog) -> Iterator[str]:
                     f"{level} = {_number(value * math.exp(values[(name, axis, level)]))}" for level in levels
                 )
                 yield f"{axis} = {{ {each} }}"
+        if prior.of_engines:
+            each = ", ".join(f"{level} = {_number(own)}" for level, own in prior.of_engines.items())
+            yield f"engine = {{ {each} }}"
     yield ""
     yield "# Half-widths of an 80 % interval of the roofline alone, as factors; rows left out."
     yield from _intervals(found.roofline_intervals)

@@ -88,3 +88,16 @@ def test_a_stack_is_each_replica_in_its_place() -> None:
     together = traffic.stack(many)
     for field in fields(traffic.Amounts):
         assert list(np.asarray(getattr(together, field.name))) == [getattr(one, field.name) for one in many], field.name
+
+
+def test_cards_without_links_reduce_through_the_host() -> None:
+    # An L40S has PCIe 4 alone: two ranks send half of each residual twice; 20 % of the rated rate, 20 µs each.
+    card = gpu(scaleup_bytes_per_s=0, scaleup_gpus=1, pcie_bytes_per_s=32e9)
+    found = amounts(LLAMA_70B, on=card, tensor_parallel=2)
+    assert found.all_reduce_host_s == pytest.approx(80 * 2 * 8192 * 2 / 32e9)
+    assert (found.reductions_host, found.reductions_inside, found.all_reduce_inside_s) == (160, 0, 0)
+    pairs = amounts(
+        LLAMA_70B, on=gpu(scaleup_bytes_per_s=56e9, scaleup_gpus=2, pcie_bytes_per_s=32e9), tensor_parallel=2
+    )
+    assert (pairs.reductions_inside, pairs.reductions_host) == (160, 0)
+    assert amounts(LLAMA_70B, on=card, tensor_parallel=16).reductions_host == 0
