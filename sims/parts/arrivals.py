@@ -65,7 +65,7 @@ def packed(
     at_s: NDArray[np.float64], prompt: NDArray[np.int64], cached: NDArray[np.int64], answer: NDArray[np.int64]
 ) -> Chunk:
     chunk = np.empty(len(at_s), ARRIVAL)
-    chunk["stem"], chunk["blocks"] = -1, 0
+    chunk["stem"], chunk["blocks"], chunk["steps"] = -1, 0, 0
     chunk["at_s"], chunk["input"], chunk["cached"], chunk["output"] = at_s, prompt, cached, answer
     return chunk
 
@@ -103,7 +103,7 @@ class Drawn:
         moments_s = moments(
             seed, rate=self.rate, gap_cv=self.gap_cv, duration_s=self.duration_s, requests=self.requests
         )
-        return _filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
+        return filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,13 @@ class Poisson:
         moments_s = poisson_moments(
             seed, rate_per_s=self.rate_per_s, duration_s=self.duration_s, requests=self.requests
         )
-        return _filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
+        return filled(moments_s, seed=seed, lengths=self.lengths, sample=self.sample)
 
 
-def _filled(
+def filled(
     moments_s: Iterator[NDArray[np.float64]], *, seed: int, lengths: Lengths, sample: Table | None
 ) -> Iterator[Chunk]:
+    """Arrivals at moments, with lengths that are drawn, or picked from a sample."""
     picks = stream(seed, name="sampled requests")
     draws = (stream(seed, name="input tokens"), stream(seed, name="output tokens"), stream(seed, name="prefix hits"))
     for at_s in moments_s:

@@ -78,7 +78,8 @@ def steps_for(unit, request):  # type: ignore[no-untyped-def]
     left = request.output - request.generated
     if unit.tokens_per_step == 1.0:
         return left
-    return request.steps if request.generated <= 1 else math.ceil(left / unit.tokens_per_step)
+    drawn = request.generated <= 1 and request.steps > 0
+    return request.steps if drawn else math.ceil(left / unit.tokens_per_step)
 
 
 @handler

@@ -84,6 +84,8 @@ PREFILL_UNIT = np.dtype(
 UNIT = np.dtype(
     [
         *STEP_TIMES,
+        ("prompt_token_weight", "f8"),
+        ("pooled_share", "f8"),
         ("prefill_budget_tokens", "i8"),
         ("kv_capacity_tokens", "i8"),
         ("max_running", "i8"),

@@ -16,12 +16,12 @@ from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.admitted import leave
 from sims.parts.blocks import blocks_of, blocks_taken, place_of
 from sims.parts.decode import clock_at, commit_steps, span_s, steps_for, steps_to_reach
-from sims.parts.intake import ARRIVALS, begin_event, load_arrival
+from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.meter import on_first_token, on_gap, on_tokens
 from sims.parts.prefill import clear_queue
 from sims.parts.records import PARKED, RUNNING, WAITING
 from sims.parts.routing.dispatch import choose
-from sims.systems.llm_serving.intake import end_answer, take_arrival
+from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.lockstep import find_slowest, macro_steps
 from sims.systems.llm_serving.scheduler import schedule_engine, settle, stop_decoding
 

@@ -28,12 +28,13 @@ class UnitTraits:
     a rank. A decode unit has ``decode_ranks`` ranks in lockstep that share its KV and its sequences: one of n takes n
     times the slopes for what it holds, and the step lasts as long as the slowest.
 
-    The rest is of replicas. Each of their ``prefill_ranks`` ranks is an engine with its own queue and its share of the
-    KV, in blocks of ``block_tokens``; at most ``max_running`` requests run in it (filling or decoding), and a step
-    computes at most ``prefill_budget_tokens`` tokens of prompts and answers; slopes of decode are n times the unit's
-    here too. With ``reserve_full_prompt`` a prompt is let in only if all of it would fit; its blocks are taken chunk by
-    chunk in any case. Who lacks a block pushes out the last admitted, which computes prompt and answer so far
-    again.
+    The rest is of replicas. In their ``step_table`` a prompt token counts as ``prompt_token_weight`` of those that
+    decode, and for ``pooled_share`` of all tokens the mean over the ranks counts instead of a rank's own. Each of
+    their ``prefill_ranks`` ranks is an engine with its own queue and its share of the KV, in blocks of
+    ``block_tokens``; at most ``max_running`` requests run in it (filling or decoding), and a step computes at most
+    ``prefill_budget_tokens`` tokens of prompts and answers; slopes of decode are n times the unit's here too. With
+    ``reserve_full_prompt`` a prompt is let in only if all of it would fit; its blocks are taken chunk by chunk in any
+    case. Who lacks a block pushes out the last admitted, which computes prompt and answer so far again.
     """
 
     step_s: float
@@ -45,6 +46,8 @@ class UnitTraits:
     prefill_step_s: float = 0.0
     prefill_s_per_token_pair: float = 0.0
     step_table: tuple[tuple[int, float], ...] = ()
+    prompt_token_weight: float = 1.0
+    pooled_share: float = 0.0
     prefill_ranks: int = 1
     decode_ranks: int = 1
     max_running: int = 1_000_000_000
@@ -74,6 +77,8 @@ class UnitTraits:
             "prefill_s_per_token_pair",
         )
         check_table(self.step_table)
+        if not (0 <= self.prompt_token_weight < math.inf and 0 <= self.pooled_share <= 1):
+            raise ValueError("prompt_token_weight must be at least 0, and pooled_share between 0 and 1")
         if self.step_table and self.step_table[0][1] > 0:
             return
         if self.step_s + self.step_s_per_sequence <= 0 or self.prefill_step_s + self.prefill_s_per_token <= 0:

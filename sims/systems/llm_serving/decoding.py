@@ -7,10 +7,11 @@ from sims.engine.kernel import inner
 from sims.engine.lists import END, pop, push
 from sims.engine.ring import put, steps_to_next, take_all
 from sims.parts.decode import commit_steps, span_s, steps_to_reach
-from sims.parts.meter import on_finish, on_first_token, on_gap
+from sims.parts.meter import on_first_token, on_gap
 from sims.parts.ranks import expect, find_slowest, grow_ranks, steps_in_lead
 from sims.parts.records import RUNNING
 from sims.parts.step_times import step_time_s
+from sims.systems.llm_serving.intake import end_answer
 
 
 @inner
@@ -137,7 +138,7 @@ def finish(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     state.ranks[u, request.rank].reserved -= whole
     state.rank_running[u, request.rank] -= 1
     state.rank_kv[u, request.rank] -= whole
-    on_finish(state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
+    end_answer(state, slot, now_s)
 
 
 @inner

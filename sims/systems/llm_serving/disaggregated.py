@@ -10,15 +10,15 @@ from sims.engine.clock import NEVER, next_source, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, has_slot, insert_by_ready, pop, push
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
-from sims.parts.intake import ARRIVALS, begin_event, load_arrival
+from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.link import hand_over
-from sims.parts.meter import on_finish, on_first_token
+from sims.parts.meter import on_first_token
 from sims.parts.prefill import fill_step, least_rank
 from sims.parts.ranks import expect, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import choose
 from sims.systems.llm_serving.decoding import look_up_at, on_decode_end
-from sims.systems.llm_serving.intake import take_arrival
+from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 
 
 @inner
@@ -98,7 +98,7 @@ def end_prompt(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
         hand_to_unit(state, slot, computed_s, now_s)
         return
     on_first_token(totals, window, state.batches, state.ttft, request, now_s, 1)
-    on_finish(totals, window, state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
+    end_answer(state, slot, now_s)
 
 
 @inner

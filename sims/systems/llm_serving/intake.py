@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import END, take_slot
-from sims.parts.intake import load_arrival
+from sims.parts.clients import give_turn, moment_of, take_turn
+from sims.parts.intake import ARRIVALS
 from sims.parts.meter import batch_at, on_finish
+
+
+@inner
+def load_arrival(state):  # type: ignore[no-untyped-def]
+    """Put the next arrival on the clock."""
+    totals = state.totals[0]
+    at_s = NEVER
+    if totals.next_arrival < totals.arrivals:
+        at_s = moment_of(state.clients[0], state.turns, state.arrivals[totals.next_arrival].at_s)
+    schedule(state.times, state.tree, ARRIVALS, at_s)
 
 
 @inner
@@ -14,14 +26,18 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     totals = state.totals[0]
     arrival = state.arrivals[totals.next_arrival]
     totals.next_arrival += 1
-    load_arrival(state)
+    take_turn(state.clients[0])
     totals.arrived += 1
     if arrival.input + arrival.output > state.params[0].most_tokens:
         totals.rejected += 1
         batch = batch_at(state.window[0], now_s)
         if batch >= 0:
             state.batches[batch].rejected += 1
+        if state.clients[0].count > 0:
+            give_turn(state.clients[0], state.turns, now_s)
+        load_arrival(state)
         return END
+    load_arrival(state)
     slot = take_slot(totals, state.requests)
     request = state.requests[slot]
     request.arrival_s = now_s - state.params[0].gateway_s
@@ -43,3 +59,6 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
 def end_answer(state, slot, now_s):  # type: ignore[no-untyped-def]
     """The last token of a request is out."""
     on_finish(state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
+    if state.clients[0].count > 0:
+        give_turn(state.clients[0], state.turns, now_s)
+        load_arrival(state)

@@ -20,9 +20,11 @@ def engine_time_s(state, u, e):  # type: ignore[no-untyped-def]
     """How long an engine takes for the next step; a unit's slopes are those of evenly spread work."""
     unit, engine = state.units[u], state.engines[e]
     kv = engine.origin + engine.running * unit.tokens_per_step * unit.step
-    lasts_s = step_time_s(
-        unit, state.tables, engine.running + engine.tokens, engine.running * unit.ranks, kv * unit.ranks
-    )
+    own = engine.running + unit.prompt_token_weight * engine.tokens
+    mean = (unit.running + unit.prompt_token_weight * unit.tokens) / unit.ranks
+    # What ranks share (experts) has the tokens of all of them, so that there their mean counts.
+    tokens = own + unit.pooled_share * (mean - own)
+    lasts_s = step_time_s(unit, state.tables, tokens, engine.running * unit.ranks, kv * unit.ranks)
     return lasts_s + prompt_time_s(unit, engine.tokens, engine.pairs)
 
 

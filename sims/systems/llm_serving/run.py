@@ -13,6 +13,7 @@ from sims.engine.kernel import warms
 from sims.engine.run import COMPLETE
 from sims.engine.streams import stream
 from sims.parts.arrivals import Arrivals, Lengths, Poisson
+from sims.parts.clients import ClosedLoop
 from sims.parts.course import SAMPLES, Course, Recorder, follow, until_done
 from sims.systems.llm_serving.config import Config
 from sims.systems.llm_serving.control import Control, Failure, Operator
@@ -72,7 +73,13 @@ def simulate(
     course = Course.of(arrivals, warmup_s=warmup_s)
     plane = ServingPlane(
         config,
-        state=make_state(config, from_s=course.warmup_s, batch_s=course.batch_s, prefixes=arrivals.prefixes),
+        state=make_state(
+            config,
+            from_s=course.warmup_s,
+            batch_s=course.batch_s,
+            prefixes=arrivals.prefixes,
+            loop=arrivals if isinstance(arrivals, ClosedLoop) else None,
+        ),
         chunks=arrivals.chunks(seed),
         horizon_s=course.horizon_s,
         most_in_flight=most_in_flight,

@@ -15,6 +15,7 @@ from sims.engine.ring import ring_array
 from sims.engine.sketch import BINS
 from sims.engine.streams import CHUNK
 from sims.parts import records as parts
+from sims.parts.clients import ClosedLoop, ring_of
 from sims.parts.meter import BATCHES, PHASES
 from sims.parts.paths import Prefixes
 from sims.parts.ranks import empty_ranks, set_decode_ranks
@@ -57,6 +58,8 @@ class State(NamedTuple):
     totals: np.recarray
     window: np.recarray
     arrivals: np.recarray
+    clients: np.recarray
+    turns: NDArray[np.float64]
     requests: np.recarray
     prefills: np.recarray
     queues: np.recarray
@@ -81,11 +84,19 @@ class State(NamedTuple):
     stems: np.recarray
 
 
-def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefixes) -> State:
+def make_state(
+    config: Config, *, from_s: float, batch_s: float, prefixes: Prefixes, loop: ClosedLoop | None = None
+) -> State:
     """An empty system whose measuring window starts at ``from_s`` with batches of ``batch_s``.
 
-    ``prefixes`` are those of the requests to come; an arrival names a stem of it.
+    ``prefixes`` are those of the requests to come; an arrival names a stem of it. The clients of a closed ``loop`` all
+    begin at once.
     """
+    clients, turns = ring_of(
+        loop.clients if loop else 0,
+        pause_s=config.gateway_s + (loop.think_s if loop else 0.0),
+        first_s=config.gateway_s,
+    )
     times, tree = clock_arrays(1 + config.prefill_units + config.decode_units)
     totals = records(parts.TOTALS, count=1)
     totals[0].more = 1
@@ -108,6 +119,8 @@ def make_state(config: Config, *, from_s: float, batch_s: float, prefixes: Prefi
         totals=totals,
         window=window,
         arrivals=records(parts.ARRIVAL, count=CHUNK),
+        clients=clients,
+        turns=turns,
         requests=request_pool(FIRST_SLOTS),
         prefills=prefills,
         queues=queues(int(fillers.ranks.sum())),
