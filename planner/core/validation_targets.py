@@ -165,6 +165,17 @@ QUANTITIES: tuple[Quantity, ...] = (
         theirs=_("published"),
     ),
     Quantity(
+        "simulated_runs",
+        _("Simulated runs"),
+        _("runs of engines measured request by request"),
+        (Target("TTFT", median=20), Target("TPOT", median=10), Target("throughput", median=8)),
+    ),
+    Quantity(
+        "simulated_sweeps",
+        _("Simulated sweeps"),
+        _("sweeps over concurrency, of which not all settings are known"),
+    ),
+    Quantity(
         "estimate_against_simulation",
         _("Estimate against simulation"),
         _("our own discrete-event simulation"),

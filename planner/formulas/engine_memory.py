@@ -27,10 +27,14 @@ def version_row(
     rows: Sequence[Mapping[str, Any]] = settings.get("versions", ())
     if generation is not None:
         rows = [row for row in rows if row.get("generation") == generation] or rows
-    wanted = _numbers(version) if version else None
-    reached = [row for row in rows if wanted is None or wanted >= _numbers(row["since"])]
+    reached = [row for row in rows if reaches(version, row["since"])]
     chosen = reached[-1] if reached else (rows[0] if rows else {})
     return {**settings, **chosen}
+
+
+def reaches(version: str | None, since: str) -> bool:
+    """Whether a version is another or newer; none stands for the newest."""
+    return version is None or version == "" or _numbers(version) >= _numbers(since)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

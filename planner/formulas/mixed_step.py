@@ -27,9 +27,9 @@ class StepNumbers:
     """Any step of one rank up to the largest of ``tokens``. Times in seconds.
 
     ``tokens`` and ``table_s``: launches, weights and GEMMs by tokens in the step, where a prompt token counts as
-    ``prompt_token_weight`` decoding ones. ``pooled_share``: of the GEMMs of a prompt token, what all ranks of the
-    replica share (experts), so that the ranks' mean counts; of the rest the busiest rank's. ``prompt_step_s`` is added
-    to a step with prompt tokens in it. ``request_s`` passes outside the steps before a first token.
+    ``prompt_token_weight`` decoding ones. ``pooled_share``: of a token, what all ranks of the replica share (experts),
+    so that there the ranks' mean counts instead of a rank's own. ``prompt_step_s`` is added to a step with prompt
+    tokens in it. ``request_s`` passes outside the steps before a first token.
     """
 
     tokens: tuple[int, ...]
@@ -42,29 +42,27 @@ class StepNumbers:
     pooled_share: float
     request_s: float
 
-    def at(
-        self,
-        *,
-        sequences: float,
-        kv_tokens: float,
-        prompt_tokens: float = 0.0,
-        token_pairs: float = 0.0,
-        mean_prompt_tokens: float | None = None,
-    ) -> float:
+    def at(self, *, sequences: float, kv_tokens: float, prompt_tokens: float = 0.0, token_pairs: float = 0.0) -> float:
         """A step of ``sequences`` that decode, with ``kv_tokens`` of context in all, and chunks of prompts [s].
 
         Parameters
         ----------
-        sequences, kv_tokens : of the rank [1], [tokens]
-        prompt_tokens : of the busiest rank [tokens]
+        sequences, kv_tokens, prompt_tokens : of the rank, and of every other one [1], [tokens]
         token_pairs : Σ chunk · (context before it + chunk/2) [tokens²]
-        mean_prompt_tokens : of all ranks; None: as many as the busiest's [tokens]
         """
-        mean = prompt_tokens if mean_prompt_tokens is None else mean_prompt_tokens
-        prompts = self.pooled_share * mean + (1.0 - self.pooled_share) * prompt_tokens
-        shared_s = float(np.interp(sequences + self.prompt_token_weight * prompts, self.tokens, self.table_s))
-        own_s = self.sequence_s * sequences + self.kv_token_s * kv_tokens + self.token_pair_s * token_pairs
-        return shared_s + own_s + (self.prompt_step_s if prompt_tokens > 0 else 0.0)
+        return self.of_rank(
+            tokens=sequences + self.prompt_token_weight * prompt_tokens,
+            mean_tokens=sequences + self.prompt_token_weight * prompt_tokens,
+            own_s=self.sequence_s * sequences
+            + self.kv_token_s * kv_tokens
+            + self.token_pair_s * token_pairs
+            + (self.prompt_step_s if prompt_tokens > 0 else 0.0),
+        )
+
+    def of_rank(self, *, tokens: float, mean_tokens: float, own_s: float) -> float:
+        """A step of a rank with ``tokens`` where ranks have ``mean_tokens`` on average, and ``own_s`` beside [s]."""
+        counted = tokens + self.pooled_share * (mean_tokens - tokens)
+        return float(np.interp(counted, self.tokens, self.table_s)) + own_s
 
     def scaled(self, factor: float, *, request: float = 1.0) -> StepNumbers:
         """All times of steps longer by a factor, what passes outside them by another."""

@@ -44,6 +44,7 @@ class Short:
 
 
 SHORT = {
+    "engine_instance": Short({"requests": 60}, {"output_sigma": 0.5}),
     "gateway": Short({"duration_s": 5}, {"rate_scale": 0.5}),
     "kv_pool": Short({"duration_s": 200}, {"policies": "chosen"}),
     "llm_serving": Short({"duration_s": 20}, {"warmup_s": 1}),

@@ -77,13 +77,14 @@ def test_mixing_is_cheaper_than_two_steps_and_dearer_than_either(name: str) -> N
 
 
 def test_experts_are_shared_by_ranks_and_attention_is_not() -> None:
-    found = numbers("eight copies")
-    all_busy = found.at(sequences=0, kv_tokens=0, prompt_tokens=2048)
-    one_busy = found.at(sequences=0, kv_tokens=0, prompt_tokens=2048, mean_prompt_tokens=256)
-    none_shared = numbers("one GPU").at(sequences=0, kv_tokens=0, prompt_tokens=2048, mean_prompt_tokens=256)
-    assert one_busy < all_busy
+    found, alone = numbers("eight copies"), numbers("one GPU")
+    all_busy = found.of_rank(tokens=2048, mean_tokens=2048, own_s=0.0)
+    one_busy = found.of_rank(tokens=2048, mean_tokens=256, own_s=0.0)
+    assert found.at(sequences=1, kv_tokens=0) < one_busy < all_busy
     assert 0.5 < found.pooled_share < 1.0
-    assert none_shared == numbers("one GPU").at(sequences=0, kv_tokens=0, prompt_tokens=2048)
+    assert alone.of_rank(tokens=2048, mean_tokens=256, own_s=0.0) == alone.of_rank(
+        tokens=2048, mean_tokens=2048, own_s=0.0
+    )
 
 
 def test_stages_work_on_a_share_each() -> None:

@@ -11,6 +11,8 @@ from tests.validation import (
     architecture,
     caching,
     designs,
+    measured_runs,
+    measured_sweeps,
     memory,
     published,
     rollout,
@@ -37,5 +39,7 @@ SOURCES: tuple[Source, ...] = (
     rollout.rollout_steps,
     adapters.lora_throughput,
     adapters.lora_steps,
+    measured_runs.simulated_runs,
+    measured_sweeps.simulated_sweeps,
     simulation.estimate_against_simulation,
 )

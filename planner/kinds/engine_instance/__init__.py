@@ -9,6 +9,7 @@ from planner.kinds.engine_instance.architecture import architecture
 from planner.kinds.engine_instance.charts import charts
 from planner.kinds.engine_instance.estimate import estimate
 from planner.kinds.engine_instance.metrics import METRICS
+from planner.kinds.engine_instance.simulate import SIMULATOR
 from planner.kinds.engine_instance.spec import EngineInstanceSpec
 
 KIND = DesignKind(
@@ -21,5 +22,6 @@ KIND = DesignKind(
     charts=charts,
     architecture=architecture,
     advice=advice,
+    simulator=SIMULATOR,
     order=6,
 )

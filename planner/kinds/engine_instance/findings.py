@@ -32,11 +32,11 @@ def findings(
     """All findings of a design, in the order they come to mind; the caller ranks them."""
     found: list[Finding] = []
     if not fitted.starts:
-        found.append(_does_not_start(plan, fitted, ready, close=fits.bounds(plan, fitted).too_close))
+        found.append(does_not_start(plan, fitted, ready, close=fits.bounds(plan, fitted).too_close))
         found += _alternatives(plan, catalog)
         found += _served_all_the_same(plan, fitted, ready)
     elif not request_fits(plan, fitted):
-        found.append(_request_too_long(plan, fitted))
+        found.append(request_too_long(plan, fitted))
     if ready is not None:
         found += load_findings.findings(plan, ready, point, trust)
     found += remarks.placement(plan)
@@ -112,7 +112,7 @@ def _reason(plan: Plan, fitted: fits.Fit) -> str:
     )
 
 
-def _does_not_start(plan: Plan, fitted: fits.Fit, ready: Operation | None, *, close: bool) -> Finding:
+def does_not_start(plan: Plan, fitted: fits.Fit, ready: Operation | None, *, close: bool) -> Finding:
     change: dict[str, Any] | None = None
     suggestion = None
     claim = "most likely does not start" if close else "does not start"
@@ -199,7 +199,7 @@ def _alternatives(plan: Plan, catalog: Catalog) -> Iterator[Finding]:
     )
 
 
-def _request_too_long(plan: Plan, fitted: fits.Fit) -> Finding:
+def request_too_long(plan: Plan, fitted: fits.Fit) -> Finding:
     tokens = request_tokens(plan)
     fits_pool = tokens <= fitted.longest_request
     limit = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner, loop
 from sims.engine.lists import END, give_slot, pop, push
+from sims.parts.clients import give_turn
 from sims.parts.decode import commit_steps, span_s, steps_done, written
 from sims.parts.link import fetch
 from sims.parts.meter import batch_at, on_first_token
@@ -95,6 +96,8 @@ def fail(state, slot, now_s):  # type: ignore[no-untyped-def]
     batch = batch_at(state.window[0], now_s)
     if batch >= 0:
         state.batches[batch].lost += 1
+    if state.clients[0].count > 0:
+        give_turn(state.clients[0], state.turns, now_s)
     give_slot(totals, state.requests, slot)
 
 
