@@ -39,7 +39,7 @@ def classes(traits: Drawn) -> st.SearchStrategy[tuple[UnitClass, ...]]:
 
 
 UNIT_OF_A_ROLE: Drawn = {**TRAITS, "decode_ranks": st.integers(1, 3)}
-REPLICA: Drawn = TRAITS
+REPLICA: Drawn = {**TRAITS, "block_tokens": st.sampled_from([1, 4, 16]), "reserve_full_prompt": st.booleans()}
 FLEET: Drawn = {
     "decode_units": UNITS,
     "gateway_s": st.sampled_from([0.0, 3.1e-3]),

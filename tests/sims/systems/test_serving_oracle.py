@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.systems.llm_serving import simulate
-from tests.sims.oracle import disaggregated
+from tests.sims.oracle import aggregated, disaggregated
 from tests.sims.oracle.asks import asked
 from tests.sims.oracle.compare import same
-from tests.sims.systems.serving_cases import Case, apart
+from tests.sims.systems.scene import config, poisson
+from tests.sims.systems.serving_cases import Case, apart, together
 
 
 @settings(max_examples=120, deadline=None)
@@ -22,3 +24,36 @@ def test_prefill_and_decode_units_serve_as_a_plain_simulation_does(case: Case, s
     asks = asked(case.arrivals, seed=1)
     disaggregated.serve(setup, asks)
     same(found, asks, gateway_s=setup.gateway_s)
+
+
+@settings(max_examples=200, deadline=None)
+@given(case=together(), single=st.booleans())
+def test_replicas_serve_as_a_plain_simulation_does(case: Case, single: bool) -> None:
+    setup = replace(case.config, most_steps=1) if single else case.config
+    found = simulate(setup, arrivals=case.arrivals, samples=2)
+    asks = asked(case.arrivals, seed=1)
+    fleet = aggregated.serve(setup, asks)
+    same(found, asks, gateway_s=setup.gateway_s)
+    assert found.preempted == fleet.preemptions
+
+
+@pytest.mark.parametrize("rate", [20.0, 45.0, 80.0])
+def test_prefill_and_decode_units_serve_a_long_load_as_a_plain_simulation_does(rate: float) -> None:
+    """From light to more than the units can take."""
+    setup, arrivals = config(), poisson(rate=rate, requests=1000)
+    found, asks = simulate(setup, arrivals=arrivals), asked(arrivals, seed=1)
+    disaggregated.serve(setup, asks)
+    same(found, asks, gateway_s=setup.gateway_s)
+
+
+@pytest.mark.parametrize("rate", [10.0, 30.0, 80.0])
+@pytest.mark.parametrize("capacity", [4000, 20_000])
+def test_replicas_serve_a_long_load_as_a_plain_simulation_does(rate: float, capacity: int) -> None:
+    """From light to overload, with KV for few and for many."""
+    setup = config(aggregated=True, kv_capacity_tokens=capacity, reserve_full_prompt=False)
+    arrivals = poisson(rate=rate, requests=600)
+    found, asks = simulate(setup, arrivals=arrivals), asked(arrivals, seed=1)
+    fleet = aggregated.serve(setup, asks)
+    same(found, asks, gateway_s=setup.gateway_s)
+    assert found.preempted == fleet.preemptions
+    assert fleet.preemptions > 20 or capacity > 4000 or rate < 80.0
