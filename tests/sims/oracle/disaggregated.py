@@ -25,6 +25,8 @@ class PrefillRank:
         self.queue: list[Ask] = []
         self.through: list[Ask] = []
         self.egress_free_s = 0.0
+        self.step_s = 0.0
+        """Of the step that has just ended."""
 
     @property
     def load(self) -> int:
@@ -69,6 +71,8 @@ class PrefillUnit:
         taken = [rank.fill(self.traits.prefill_budget_tokens) for rank in self.ranks]
         self._under_way = sum(tokens for chunks in taken for tokens, _ in chunks)
         step_s = max(prompts_s(self.traits, chunks) for chunks in taken)
+        for rank in self.ranks:
+            rank.step_s = step_s
         self.next_s = now_s + step_s if any(taken) else NEVER
 
     def act(self, now_s: float) -> None:
@@ -184,10 +188,12 @@ class Fleet:
         config, loads = self._config, [(unit.load, unit.traits) for unit in self.units]
         unit = self.units[self._routers[1].choose(burdens(loads, of=kv_token_s, kv=True))]
         to = unit.least_rank()
-        start_s = max(now_s, rank.egress_free_s, to.ingress_free_s)
-        rank.egress_free_s = start_s + ask.context * config.egress_s_per_token
-        to.ingress_free_s = start_s + ask.context * config.ingress_s_per_token
-        unit.take(ask, to, max(rank.egress_free_s, to.ingress_free_s) + config.hand_over_s)
+        egress_s, ingress_s = ask.context * config.egress_s_per_token, ask.context * config.ingress_s_per_token
+        # Some of it goes while the last step of the prompt is computed, as far as that lasts.
+        begin_s = now_s - min(rank.step_s, config.overlap_share * max(egress_s, ingress_s))
+        start_s = max(begin_s, rank.egress_free_s, to.ingress_free_s)
+        rank.egress_free_s, to.ingress_free_s = start_s + egress_s, start_s + ingress_s
+        unit.take(ask, to, max(now_s, rank.egress_free_s, to.ingress_free_s) + config.hand_over_s)
 
 
 def serve(config: Config, asks: Sequence[Ask]) -> Fleet:

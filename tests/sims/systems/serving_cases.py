@@ -51,6 +51,7 @@ APART: Drawn = {
     "prefill_units": UNITS,
     "egress_s_per_token": st.sampled_from([0.0, 1.01e-5, 1.7e-3]),
     "ingress_s_per_token": st.sampled_from([0.0, 1.3e-5, 0.9e-3]),
+    "overlap_share": st.sampled_from([0.0, 0.4, 1.0]),
     "hand_over_s": st.sampled_from([0.0, 1.9e-3]),
     "decode_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
     "prefill_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
