@@ -27,8 +27,12 @@ def blocks_taken(places, block, running, begin, end):  # type: ignore[no-untyped
     """Blocks that ``running`` sequences take while the clock goes from ``begin`` to ``end``."""
     whole = (end - begin) // block
     taken = whole * running
-    for clock in range(begin + whole * block, end):
-        taken += places[clock % block]
+    place = begin % block
+    for _ in range(end - begin - whole * block):
+        taken += places[place]
+        place += 1
+        if place == block:
+            place = 0
     return taken
 
 
