@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from planner.designs.models import Share
 from planner.jobs import runner
 from tests.api.caller import Caller, check_problem, strict
 from tests.api.conftest import World
@@ -51,6 +52,13 @@ def test_the_answer_stands_at_its_address(bob: Caller) -> None:
     assert (done["state"], done["fraction"], done["answer"]) == ("succeeded", 1.0, "**2** of 9 GPUs.")
     assert [bob.get(one["result_url"]).status_code for one in done["runs"]] == [200, 200]
     assert bob.get(done["comparison_url"]).status_code == 200
+
+
+def test_a_share_of_it_is_frozen_with_the_answer(bob: Caller) -> None:
+    drill = started(bob, kind="sample", drill="halve")
+    run(drill)
+    assert bob.post(f"{drill['comparison_url']}shares/", {}).status_code == 201
+    assert Share.objects.get().frozen["drill"]["answer"] == "**2** of 9 GPUs."
 
 
 def test_a_saved_design(saved: Save, bob: Caller) -> None:

@@ -23,6 +23,7 @@ from planner.api.views.designs import design_of, username
 from planner.api.views.resource import ApiView, no_such, reply
 from planner.designs import selectors, services
 from planner.designs.models import Share
+from planner.jobs.drilled import found_of
 
 
 class ShareBody(Body):
@@ -92,7 +93,8 @@ class ComparisonShares(ApiView):
     @reply(shapes.ShareShape, body=ShareBody, summary="Share a comparison as it is now", status=201)
     @idempotent
     def post(self, _request: Request, id: UUID) -> Response:
-        return _made(self, comparison=comparison_of(self, id))
+        comparison = comparison_of(self, id)
+        return _made(self, comparison=comparison, found=found_of(comparison))
 
 
 class ComparisonShare(ApiView):
