@@ -20,10 +20,12 @@ from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.meter import on_first_token, on_gap, on_tokens
 from sims.parts.prefill import clear_queue
 from sims.parts.records import PARKED, RUNNING, WAITING
-from sims.parts.routing.dispatch import choose
+from sims.parts.routing.dispatch import CODES, choose
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.lockstep import find_slowest, macro_steps
 from sims.systems.llm_serving.scheduler import schedule_engine, settle, stop_decoding
+
+LEAST_LOADED = CODES["least_loaded"]
 
 
 @inner
@@ -58,6 +60,23 @@ def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def add_load(state, u, tokens):  # type: ignore[no-untyped-def]
+    """Tokens more (or fewer) are pledged to a replica, and the tree of loads knows."""
+    unit = state.units[u]
+    unit.load += tokens
+    schedule(state.loads, state.load_tree, u, unit.load * unit.weight)
+
+
+@inner
+def choose_replica(state):  # type: ignore[no-untyped-def]
+    """The replica that the router names; the least loaded of all needs no search, unless it takes no requests."""
+    lightest = next_source(state.load_tree)
+    if state.params[0].router == LEAST_LOADED and state.units[lightest].alive == 1:
+        return lightest
+    return choose(state.params[0].router, state.units, state.totals[0].turn_unit)
+
+
+@inner
 def least_engine(state, u):  # type: ignore[no-untyped-def]
     """The engine of a replica with the fewest tokens pledged; ties go to the first."""
     unit = state.units[u]
@@ -72,7 +91,7 @@ def least_engine(state, u):  # type: ignore[no-untyped-def]
 def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the replica that the router names; an idle one wakes, a macro-step ends at its boundary."""
     totals, request = state.totals[0], state.requests[slot]
-    u = choose(state.params[0].router, state.units, totals.turn_unit)
+    u = choose_replica(state)
     if u < 0:
         request.stage = PARKED
         push(state.parked[0], state.requests, slot)
@@ -83,7 +102,7 @@ def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     engine = state.engines[request.rank]
     request.stage = WAITING
     request.unit = u
-    unit.load += request.input + request.output
+    add_load(state, u, request.input + request.output)
     engine.load += request.input + request.output
     push(engine, state.requests, slot)
     if unit.stopped == 1:
@@ -140,7 +159,7 @@ def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     leave(engine, state.requests, slot)
     engine.free += blocks_of(request.origin + unit.clock - 1, unit.block_tokens)
     engine.load -= request.input + request.output
-    unit.load -= request.input + request.output
+    add_load(state, u, -request.input - request.output)
     end_answer(state, slot, now_s)
 
 
@@ -189,6 +208,7 @@ def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
 def clear_engines(state, u):  # type: ignore[no-untyped-def]
     """Forget what the engines of a halted replica held; the caller has taken care of the requests."""
     unit = state.units[u]
+    add_load(state, u, -unit.load)
     for e in range(unit.first_rank, unit.first_rank + unit.ranks):
         engine = state.engines[e]
         clear_queue(state.queues[e])

@@ -13,6 +13,8 @@ from sims.systems.llm_serving.state import State
 
 def audit_engines(state: State) -> None:
     """Raise `InvariantError` unless each engine's books agree with its requests. Of a halted unit they are gone."""
+    loads = state.units.load * state.units.weight
+    holds(bool(np.all(loads == state.loads[: len(loads)])), name="the tree of loads knows of others")
     for u in range(len(state.units)):
         unit = state.units[u]
         if unit.stopped == 0:

@@ -18,6 +18,7 @@ from sims.parts.ranks import clear_ranks, grow_ranks
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.aggregated import clear_engines, send_to_replica
 from sims.systems.llm_serving.disaggregated import send_to_prefill, send_to_unit
+from sims.systems.llm_serving.intake import free_client
 from sims.systems.llm_serving.recovery import ANSWERS, NOTHING
 
 
@@ -99,6 +100,7 @@ def fail(state, slot, now_s):  # type: ignore[no-untyped-def]
     if state.clients[0].count > 0:
         give_turn(state.clients[0], state.turns, now_s)
     give_slot(totals, state.requests, slot)
+    free_client(state, now_s)
 
 
 @inner

@@ -21,6 +21,14 @@ def load_arrival(state):  # type: ignore[no-untyped-def]
 
 
 @inner
+def free_client(state, now_s):  # type: ignore[no-untyped-def]
+    """In a closed loop: a request is answered, refused or lost, and its client pauses before the next."""
+    if state.clients[0].count > 0:
+        give_turn(state.clients[0], state.turns, now_s)
+        load_arrival(state)
+
+
+@inner
 def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """Take the next arrival into a slot; −1 when it could never fit and is refused, once."""
     totals = state.totals[0]
@@ -33,9 +41,8 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
         batch = batch_at(state.window[0], now_s)
         if batch >= 0:
             state.batches[batch].rejected += 1
-        if state.clients[0].count > 0:
-            give_turn(state.clients[0], state.turns, now_s)
         load_arrival(state)
+        free_client(state, now_s)
         return END
     load_arrival(state)
     slot = take_slot(totals, state.requests)
@@ -59,6 +66,4 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
 def end_answer(state, slot, now_s):  # type: ignore[no-untyped-def]
     """The last token of a request is out."""
     on_finish(state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s)
-    if state.clients[0].count > 0:
-        give_turn(state.clients[0], state.turns, now_s)
-        load_arrival(state)
+    free_client(state, now_s)

@@ -48,7 +48,7 @@ class State(NamedTuple):
 
     ``ranks`` are those of decode units, one row a unit; ``joining`` is empty between two events. An engine's row of
     ``queues`` are the prompts that its step under way completes; ``places`` tell when its sequences take their next
-    block (see `sims.parts.blocks`).
+    block (see `sims.parts.blocks`). ``load_tree`` knows the replica with the least of ``loads``.
     """
 
     times: NDArray[np.float64]
@@ -70,6 +70,8 @@ class State(NamedTuple):
     rank_coming: NDArray[np.int64]
     engines: np.recarray
     places: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    load_tree: NDArray[np.int64]
     waiting: np.recarray
     joining: np.recarray
     parked: np.recarray
@@ -110,6 +112,8 @@ def make_state(
     ranks = empty_ranks(units)
     units.tokens_per_step = config.tokens_per_step
     engines = engines_of(config, units=units)
+    loads, load_tree = clock_arrays(len(units))
+    loads[: len(units)] = 0.0
     fillers = units if config.aggregated else prefills
     return State(
         times=times,
@@ -130,6 +134,8 @@ def make_state(
         rank_kv=ranks.kv,
         rank_coming=ranks.coming,
         engines=engines,
+        loads=loads,
+        load_tree=load_tree,
         places=np.zeros((len(engines), int(units.block_tokens.max())), np.int64),
         waiting=queues(config.decode_units),
         joining=queues(1),
