@@ -9,7 +9,8 @@ import pytest
 
 from sims.parts.arrivals import Lengths
 from sims.parts.clients import ClosedLoop
-from sims.systems.llm_serving import Outcome
+from sims.systems.llm_serving import Failure, Outcome
+from sims.systems.llm_serving.recovery import Recovery
 from tests.sims.systems.scene import audited, config
 
 LENGTHS = Lengths(input_tokens=300, output_tokens=60, input_sigma=0.5, output_sigma=0.5)
@@ -54,6 +55,15 @@ def test_clients_whose_requests_are_refused_go_on() -> None:
     long = Lengths(input_tokens=30_000, output_tokens=60)
     found = audited(config(aggregated=True), arrivals=ClosedLoop(clients=3, lengths=long, about_s=1.0, requests=30))
     assert (found.arrived, found.rejected, found.in_flight) == (30, 30, 0)
+
+
+@BOTH
+def test_a_client_whose_request_is_lost_with_its_unit_sends_the_next(aggregated: bool) -> None:
+    setup = config(aggregated=aggregated, recovery=Recovery(on_loss="fail"))
+    loop = ClosedLoop(clients=6, lengths=LENGTHS, about_s=60.0, requests=100)
+    found = audited(setup, arrivals=loop, failures=[Failure(unit=0, at_s=2.0, detection_s=0.1, rejoin_s=1.0)])
+    assert found.lost > 0
+    assert found.finished + found.lost == 100
 
 
 @pytest.mark.parametrize("given", [{"clients": 0}, {"think_s": -1.0}, {"requests": None}])
