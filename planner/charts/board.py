@@ -18,6 +18,8 @@ from planner.core.table import numbers
 WIDTH, HEIGHT = 1000.0, 40.0
 """Of a strip, in units of its picture; a page stretches it."""
 MOST_MOMENTS = 240
+MOMENTS = ("time_s", "at_s")
+"""Names of a first column that says when."""
 _HEADROOM = 2.0
 _FEW = 12
 """A column of so few whole figures counts something: it is drawn in steps."""
@@ -71,13 +73,13 @@ def board(
 ) -> Board | None:
     """Lay out time lines by the name of their run; None where none of them has two moments.
 
-    ``lines`` have a first column ``time_s`` in order. ``events`` are moments [s] and what happened. ``end_s`` is the
-    end of a run that has not got there [s]: its lines stop before the edge.
+    ``lines`` have moments [s] in order in their first column, ``time_s`` or ``at_s``. ``events`` are moments [s] and
+    what happened. ``end_s`` is the end of a run that has not got there [s]: its lines stop before the edge.
     """
     known = {name: series for name, series in lines.items() if _is_line(series)}
     if not known:
         return None
-    time_s = _moments(max((numbers(series, "time_s") for series in known.values()), key=len))
+    time_s = _moments(max((_times(series) for series in known.values()), key=len))
     read = {name: _Read(series) for name, series in known.items()}
     xs = _along(time_s, end_s=max(time_s[-1], end_s or 0.0))
     last_s = time_s[-1]
@@ -114,7 +116,7 @@ class _Read:
 
     def __init__(self, series: Series) -> None:
         self._series = series
-        self._time_s = [at_s or 0.0 for at_s in numbers(series, "time_s")]
+        self._time_s = [at_s or 0.0 for at_s in _times(series)]
         self._names = {column.name for column in series.columns}
 
     def at(self, name: str, time_s: Sequence[float]) -> list[float | None]:
@@ -131,7 +133,11 @@ class _Read:
 
 def _is_line(series: Series) -> bool:
     first = series.columns[0]
-    return first.name == "time_s" and len(first.values) > 1
+    return first.name in MOMENTS and len(first.values) > 1
+
+
+def _times(series: Series) -> list[float | None]:
+    return numbers(series, series.columns[0].name)
 
 
 def _moments(time_s: Figures) -> tuple[float, ...]:

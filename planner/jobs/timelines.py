@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from planner.charts.board import Board, board
+from planner.charts.board import MOMENTS, Board, board
 from planner.charts.overlay import short
-from planner.core.result import Result
+from planner.core.result import Result, Series
 from planner.core.table import filled
 from planner.core.timeline import EVENTS, TIMELINE
 
 
 def board_of(results: Mapping[str, Result]) -> Board | None:
     """The time lines of runs by their names, with what happened in any of them; None where none has one."""
-    lines = {name: series for name, result in results.items() if (series := filled(result, TIMELINE))}
+    lines = {name: series for name, result in results.items() if (series := _line(result))}
     happened = _happened({name: _events(result) for name, result in results.items()})
     warmup_s = max((float(result.provenance.get("warmup_s") or 0.0) for result in results.values()), default=0.0)
     return board(lines, events=happened, warmup_s=warmup_s) if lines else None
@@ -47,6 +47,12 @@ def board_view(found: Board) -> dict[str, Any]:
             "texts": [[list(texts) for texts in strip.texts] for strip in found.strips],
         },
     }
+
+
+def _line(result: Result) -> Series | None:
+    """The time line of a run, else its first table over time."""
+    others = (each for name, each in result.series.items() if name != EVENTS and each.columns[0].name in MOMENTS)
+    return filled(result, TIMELINE) or next(others, None)
 
 
 def _happened(by_run: Mapping[str, Sequence[tuple[float, str]]]) -> list[tuple[float, str]]:

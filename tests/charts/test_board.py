@@ -79,3 +79,8 @@ def test_a_run_under_way_stops_before_the_edge():
     found = board({"": line([10, 20], queued=("requests", [0, 1]))}, end_s=80)
     assert found.xs == (125.0, 250.0)
     assert found.end == "20\u00a0s"
+
+
+def test_moments_may_be_named_either_way():
+    levels = Series("levels", "", (Column("at_s", "at", "s", [1, 2]), Column("running", "running", "", [3, 4])))
+    assert board({"": levels}).time_s == (1, 2)

@@ -21,7 +21,6 @@ from planner.accounts.selectors import allows
 from planner.charts.board import board, clock
 from planner.core import quantities
 from planner.core.catalog import MissingFigure, UnknownEntry
-from planner.core.timeline import TIMELINE
 from planner.designs import selectors as design_selectors
 from planner.designs import serial
 from planner.designs.models import Comparison, Design
@@ -203,9 +202,6 @@ def _board(found: Job, *, view: Mapping[str, Any]) -> dict[str, Any] | None:
         so_far = selectors.course_so_far(found)
         drawn = board({"": so_far}, end_s=view["horizon_s"]) if so_far else None
         return {**board_view(drawn), "grows": True} if drawn else None
-    written = (found.result or {}).get("series", {}).get(TIMELINE)
-    if written is None:
-        return None
     drawn = board_of({"": serial.result_from(found.result or {})})
     return board_view(drawn) if drawn else None
 
