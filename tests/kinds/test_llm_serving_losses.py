@@ -171,6 +171,8 @@ def test_the_drill_answers_in_a_sentence() -> None:
     text = drill.answer(drilled)
     assert "TTFT P99" in text
     assert "no request was lost" in text
-    assert "The difference costs" in text
+    claim = text.split("**")[1]
+    assert claim.startswith("With ")
+    assert claim.endswith(("/h more.", "/h less."))
     empty = replace(drilled[0], simulated=run(SMALL.model_copy(update={"peak_rps": 0.0})))
-    assert "no request came after the loss" in drill.answer([empty, empty])
+    assert "No request came after the loss" in drill.answer([empty, empty])

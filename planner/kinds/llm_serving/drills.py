@@ -60,28 +60,37 @@ def variants(spec: LlmServingSpec, catalog: Catalog) -> Sequence[DrillVariant]:
 
 
 def answer(drilled: Sequence[Drilled]) -> str:
-    """What the loss did to TTFT in each fleet, and what the difference costs."""
-    told = " ".join(_told(one) for one in drilled)
-    return f"{told} {_price(drilled)}".strip()
+    """What the loss does to each fleet and what the difference costs, in a sentence; then the figures of each."""
+    held = [f"with {_units(one)} {_queue(one)}" for one in drilled if _came(one)]
+    if not held:
+        return "**No request came after the loss**, so nobody notices."
+    claim = "; ".join(held) + _price(drilled)
+    told = " ".join(_told(one) for one in drilled if _came(one))
+    return f"**{claim[:1].upper()}{claim[1:]}.** {told}"
+
+
+def _came(one: Drilled) -> bool:
+    return one.simulated.value(f"ttft_p99_{PHASE_NAMES[1]}_s") is not None
+
+
+def _units(one: Drilled) -> str:
+    return counted(one.estimate.value("decode_units") or 0, _noun(one))
 
 
 def _told(one: Drilled) -> str:
-    units = f"With {counted(one.estimate.value('decode_units') or 0, _noun(one))}"
-    before, during, after = (one.simulated.value(f"ttft_p99_{phase}_s") for phase in PHASE_NAMES)
-    if during is None:
-        return f"{units} no request came after the loss."
     times = [
-        f"{show(value, 's')} {word}"
-        for value, word in ((before, "before"), (during, "during"), (after, "after"))
-        if value is not None
+        f"{show(value, 's')} {phase}"
+        for phase in PHASE_NAMES
+        if (value := one.simulated.value(f"ttft_p99_{phase}_s")) is not None
     ]
-    return f"**{units} {_queue(one)}**: TTFT P99 {', '.join(times)}{_missed(one)}; {_kept(one)}."
+    units = _units(one)
+    return f"{units[:1].upper()}{units[1:]}: TTFT P99 {', '.join(times)}{_missed(one)}; {_kept(one)}."
 
 
 def _queue(one: Drilled) -> str:
     back_s = one.simulated.value("queue_back_after_s")
     if back_s is None:
-        return "the queue is not worked off within the run"
+        return "requests queue up beyond the end of the run"
     return f"requests queue up for {show(back_s, 's')}" if back_s else "no queue builds up"
 
 
@@ -108,10 +117,11 @@ def _kept(one: Drilled) -> str:
 
 
 def _price(drilled: Sequence[Drilled]) -> str:
+    """What the last fleet costs more or less than the first."""
     first, last = (drilled[place].estimate.value("cost_usd_per_h") for place in (0, -1))
     if first is None or last is None or first == last:
         return ""
-    return f"The difference costs {show(abs(last - first), 'USD/h')}."
+    return f", for {show(abs(last - first), 'USD/h')} {'more' if last > first else 'less'}"
 
 
 DRILLS = (
