@@ -64,6 +64,12 @@ def clock_at(unit, step):  # type: ignore[no-untyped-def]
 
 
 @handler
+def clock_ahead(unit):  # type: ignore[no-untyped-def]
+    """What a sequence is due on average beyond the whole tokens of the clock."""
+    return unit.step * unit.tokens_per_step - unit.clock
+
+
+@handler
 def written(unit, request):  # type: ignore[no-untyped-def]
     """Tokens of the answer that a running sequence has; a step that is left gives at least one more."""
     upto = request.output - (request.finish_step - unit.step)

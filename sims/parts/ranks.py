@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sims.engine.kernel import inner
 from sims.engine.lists import END
-from sims.parts.decode import steps_done
+from sims.parts.decode import clock_ahead, clock_at, steps_done
 
 BITS = 12
 MOST_RANKS = 1 << BITS
@@ -30,9 +30,12 @@ RANK = np.dtype(
         ("tail", "i8"),
         ("queued", "i8"),
         ("ingress_free_s", "f8"),
+        ("newest", "i8"),
+        ("admitted", "i8"),
     ]
 )
-"""What is looked up of one rank; its queue holds sequences whose KV has come and does not fit."""
+"""What is looked up of one rank; its queue holds sequences whose KV has come and does not fit. ``newest`` is the one
+that was admitted last, where that matters."""
 
 
 class Ranks(NamedTuple):
@@ -63,7 +66,7 @@ def empty_ranks(units: np.recarray) -> Ranks:
     """The ranks of each unit, which share its KV and its sequences evenly; what work weighs on them is set."""
     shape = (len(units), int(units.ranks.max()))
     cells = np.zeros(shape, RANK).view(np.recarray)
-    cells["head"] = cells["tail"] = END
+    cells["head"] = cells["tail"] = cells["newest"] = END
     cells["kv_capacity"] = (units.kv_capacity_tokens // units.ranks)[:, np.newaxis]
     cells["max_running"] = np.maximum(1, units.max_running // units.ranks)[:, np.newaxis]
     for unit in units:
@@ -90,7 +93,7 @@ def idlest_rank(state, u, now_s):  # type: ignore[no-untyped-def]
     """The rank with the least to do in a step, what is under way to it included; the first among equals."""
     unit = state.units[u]
     token, steps = unit.token_weight, steps_done(unit, now_s)
-    sequence = unit.sequence_weight + token * steps
+    sequence = unit.sequence_weight + token * (clock_at(unit, unit.step + steps) - unit.clock)
     best = (sequence * state.rank_running[u, 0] + token * state.rank_kv[u, 0] + state.rank_coming[u, 0]) << BITS
     # Work and index in one number: the least of them is found many at a time.
     for r in range(1, unit.ranks):
@@ -101,16 +104,19 @@ def idlest_rank(state, u, now_s):  # type: ignore[no-untyped-def]
 
 @inner
 def grow_ranks(state, u, steps):  # type: ignore[no-untyped-def]
-    """Each sequence has a token more for each of the steps."""
-    for r in range(state.units[u].ranks):
-        state.rank_kv[u, r] += state.rank_running[u, r] * steps
+    """Each sequence has what the steps give it."""
+    unit = state.units[u]
+    tokens = clock_at(unit, unit.step + steps) - unit.clock
+    for r in range(unit.ranks):
+        state.rank_kv[u, r] += state.rank_running[u, r] * tokens
 
 
 @inner
 def find_slowest(state, u):  # type: ignore[no-untyped-def]
     """Set which rank is the slowest in the next step, of equals the one that grows faster; how long it works."""
     unit = state.units[u]
-    sequence_s, token_s = unit.step_s_per_sequence * unit.ranks, unit.step_s_per_kv_token * unit.ranks
+    token_s = unit.step_s_per_kv_token * unit.ranks
+    sequence_s = unit.step_s_per_sequence * unit.ranks + token_s * clock_ahead(unit)
     found, most_s = 0, -1.0
     for r in range(unit.ranks):
         works_s = sequence_s * state.rank_running[u, r] + token_s * state.rank_kv[u, r]
@@ -124,10 +130,11 @@ def find_slowest(state, u):  # type: ignore[no-untyped-def]
 def steps_in_lead(state, u, steps):  # type: ignore[no-untyped-def]
     """Of the next ``steps``, those in which the slowest rank stays so: others catch up that have more sequences."""
     unit = state.units[u]
-    sequence_s, token_s = unit.step_s_per_sequence * unit.ranks, unit.step_s_per_kv_token * unit.ranks
+    token_s = unit.step_s_per_kv_token * unit.ranks
+    sequence_s = unit.step_s_per_sequence * unit.ranks + token_s * clock_ahead(unit)
     many, kv = state.rank_running[u, unit.slowest], state.rank_kv[u, unit.slowest]
     for r in range(unit.ranks):
-        gains_s = token_s * (state.rank_running[u, r] - many)
+        gains_s = token_s * unit.tokens_per_step * (state.rank_running[u, r] - many)
         if gains_s > 0.0:
             behind_s = sequence_s * (many - state.rank_running[u, r]) + token_s * (kv - state.rank_kv[u, r])
             if behind_s < gains_s * (steps - 1):
@@ -146,6 +153,8 @@ def clear_ranks(state, u):  # type: ignore[no-untyped-def]
         rank.head = END
         rank.tail = END
         rank.queued = 0
+        rank.newest = END
+        rank.admitted = 0
         state.rank_running[u, r] = 0
         state.rank_kv[u, r] = 0
         state.rank_coming[u, r] = 0

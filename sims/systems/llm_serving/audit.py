@@ -51,9 +51,7 @@ def _emitted(state: State, request: np.record) -> int:
     if request.stage != RUNNING:
         return int(request.generated)
     unit = state.units[request.unit]
-    if state.params[0].aggregated:
-        return int(request.origin + unit.clock - request.input)
-    return int(request.output - (request.finish_step - unit.step))
+    return int(request.origin + unit.clock - request.input)
 
 
 def _audit_unit(state: State, index: int) -> None:
@@ -89,5 +87,6 @@ def _audit_ranks(state: State, index: int) -> None:
         conserved(name=f"work on its way to {name}", left=due, right=int(state.rank_coming[index, r]))
         whole = int((mine.input + mine.output).sum())
         conserved(name=f"tokens reserved on {name}", left=whole, right=int(rank.reserved))
-        holds(rank.reserved <= rank.kv_capacity, name=f"{name} holds more KV than it has")
+        held = kv if state.params[0].retracts else rank.reserved
+        holds(held <= rank.kv_capacity or len(mine) == 1, name=f"{name} holds more KV than it has")
         holds(len(mine) <= rank.max_running, name=f"{name} runs more sequences than allowed")

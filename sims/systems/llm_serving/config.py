@@ -10,6 +10,7 @@ from sims.parts.routing.dispatch import CODES
 from sims.parts.step_times import check_table
 from sims.systems.llm_serving.recovery import Recovery
 
+KV_ADMISSIONS = ("reserve", "retract")
 USUAL_TOKENS = 1000
 """Of KV in a sequence, where only the ratio of two units' times matters."""
 
@@ -151,6 +152,10 @@ class Config(UnitTraits):
     ttft_slo_s: float = math.inf
     tpot_slo_s: float = math.inf
     recovery: Recovery = field(default_factory=Recovery)
+    kv_admission: str = "reserve"
+    """Of decode units: ``reserve`` room for prompt and full answer, or admit by tokens in use and ``retract`` the last
+    admitted when a rank is full; with ``kv_headroom_tokens`` left for each sequence at admission."""
+    kv_headroom_tokens: int = 1
     tokens_per_step: float = 1.0
     """What a decode step gives a sequence on average: its token and the accepted drafts. The steps of each answer are
     drawn (see `sims.parts.drafts`); between its first and last token its KV grows at the mean rate."""
@@ -174,6 +179,10 @@ class Config(UnitTraits):
             raise ValueError(f"overlap_share must be from 0 to 1, is {self.overlap_share}")
         if self.most_tokens < 1:
             raise ValueError("kv_capacity_tokens must be at least one for each of the decode_ranks")
+        if self.kv_admission not in KV_ADMISSIONS:
+            raise ValueError(f"kv_admission must be one of {', '.join(KV_ADMISSIONS)}, is {self.kv_admission}")
+        if self.kv_headroom_tokens < 1:
+            raise ValueError(f"kv_headroom_tokens must be at least 1, is {self.kv_headroom_tokens}")
         if self.router not in CODES:
             raise ValueError(f"router must be one of {', '.join(CODES)}, is {self.router}")
 

@@ -6,19 +6,27 @@ from sims.engine.clock import NEVER, schedule
 from sims.engine.kernel import inner
 from sims.engine.lists import END, pop, push
 from sims.engine.ring import put, steps_to_next, take_all
-from sims.parts.decode import commit_steps, span_s, steps_to_reach
+from sims.parts.admitted import enter
+from sims.parts.decode import clock_ahead, commit_steps, span_s, steps_for, steps_to_reach
 from sims.parts.meter import on_first_token, on_gap
 from sims.parts.ranks import expect, find_slowest, grow_ranks, steps_in_lead
 from sims.parts.records import RUNNING
 from sims.parts.step_times import step_time_s
 from sims.systems.llm_serving.intake import end_answer
+from sims.systems.llm_serving.retraction import steps_to_overflow, strip
+from sims.systems.llm_serving.scheduler import settle
 
 
 @inner
 def has_room(state, u, request):  # type: ignore[no-untyped-def]
-    """Whether a sequence fits on its rank: with all the tokens that it will have."""
-    rank, need = state.ranks[u, request.rank], request.input + request.output
-    return state.rank_running[u, request.rank] < rank.max_running and rank.reserved + need <= rank.kv_capacity
+    """Whether a sequence fits on its rank: with all the tokens that it will have, or with what it has and some air."""
+    rank, running = state.ranks[u, request.rank], state.rank_running[u, request.rank]
+    if running >= rank.max_running:
+        return False
+    if state.params[0].retracts == 0:
+        return rank.reserved + request.input + request.output <= rank.kv_capacity
+    tokens = state.rank_kv[u, request.rank] + request.input + request.generated
+    return running == 0 or tokens + (running + 1) * state.params[0].kv_headroom_tokens <= rank.kv_capacity
 
 
 @inner
@@ -32,6 +40,9 @@ def join(state, u, slot):  # type: ignore[no-untyped-def]
     expect(state, u, request.rank, tokens, -1)
     unit.kv += tokens
     unit.running += 1
+    request.origin = tokens - unit.clock
+    if state.params[0].retracts == 1:
+        enter(state.ranks[u, request.rank], state.requests, slot)
     push(state.joining[0], state.requests, slot)
 
 
@@ -71,13 +82,14 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
 def measure_step(state, u):  # type: ignore[no-untyped-def]
     """How long the next step lasts and by how much each one after it is longer: the slowest rank's, and the mean."""
     unit = state.units[u]
-    unit.even_s = unit.step_s_per_sequence * unit.running + unit.step_s_per_kv_token * unit.kv
-    unit.even_growth_s = unit.step_s_per_kv_token * unit.running
+    kv = unit.kv + unit.running * clock_ahead(unit)
+    token_s = unit.step_s_per_kv_token * unit.tokens_per_step
+    unit.even_s = unit.step_s_per_sequence * unit.running + unit.step_s_per_kv_token * kv
+    unit.even_growth_s = token_s * unit.running
     if unit.ranks > 1:
         unit.lag_s = max(0.0, find_slowest(state, u) - unit.even_s)
-        more = unit.ranks * state.rank_running[u, unit.slowest] - unit.running
-        unit.lag_growth_s = unit.step_s_per_kv_token * more
-    unit.first_s = step_time_s(unit, state.tables, unit.running, unit.running, unit.kv) + unit.lag_s
+        unit.lag_growth_s = token_s * (unit.ranks * state.rank_running[u, unit.slowest] - unit.running)
+    unit.first_s = step_time_s(unit, state.tables, unit.running, unit.running, kv) + unit.lag_s
     unit.growth_s = unit.even_growth_s + unit.lag_growth_s
 
 
@@ -91,8 +103,11 @@ def begin_joining(state, u, now_s):  # type: ignore[no-untyped-def]
         slot = pop(joining, state.requests)
         request = state.requests[slot]
         request.stage = RUNNING
-        request.finish_step = unit.step + request.output - request.generated
-        put(state.ring, u, state.requests, slot, unit.step)
+        request.finish_step = unit.step + steps_for(unit, request)
+        if request.generated == 0 and unit.tokens_per_step > 1.0:
+            # Steps are drawn for what follows the first token.
+            request.finish_step += 1
+        request.bucket = put(state.ring, u, state.requests, slot, unit.step)
         if request.generated > 0:
             on_gap(state.window[0], state.itl, request, ends_s)
         else:
@@ -101,8 +116,8 @@ def begin_joining(state, u, now_s):  # type: ignore[no-untyped-def]
 
 @inner
 def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """Plan the next macro-step: to the next finish, to the first step boundary after the next KV arrives, or until
-    another rank becomes the slowest."""
+    """Plan the next macro-step: to the next finish, to the first step boundary after the next KV arrives, until
+    another rank becomes the slowest, or until one is full."""
     unit, waiting = state.units[u], state.waiting[u]
     next_s = state.requests[waiting.head].ready_s if waiting.head != END else NEVER
     ends_s = next_s
@@ -111,6 +126,8 @@ def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
         unit.planned = min(state.params[0].most_steps, steps_to_next(state.ring, u, unit.step))
         if next_s < now_s + span_s(unit, unit.planned):
             unit.planned = min(unit.planned, steps_to_reach(unit, next_s))
+        if unit.planned > 1 and state.params[0].retracts == 1:
+            unit.planned = steps_to_overflow(state, u, unit.planned)
         if unit.planned > 1 and unit.ranks > 1:
             unit.planned = steps_in_lead(state, u, unit.planned)
         ends_s = now_s + span_s(unit, unit.planned)
@@ -130,14 +147,8 @@ def look_up_at(state, u, at_s):  # type: ignore[no-untyped-def]
 @inner
 def finish(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A sequence has all its tokens: its place and its KV are free."""
-    unit, request = state.units[u], state.requests[slot]
-    whole = request.input + request.output
-    unit.running -= 1
-    unit.kv -= whole
-    unit.load -= whole
-    state.ranks[u, request.rank].reserved -= whole
-    state.rank_running[u, request.rank] -= 1
-    state.rank_kv[u, request.rank] -= whole
+    settle(state, state.units[u], state.requests[slot], state.requests[slot].output, now_s)
+    strip(state, u, slot)
     end_answer(state, slot, now_s)
 
 
@@ -151,19 +162,24 @@ def release(state, u, now_s):  # type: ignore[no-untyped-def]
             break
         after = state.requests[slot].next
         if state.requests[slot].finish_step > unit.step:
-            put(state.ring, u, state.requests, slot, unit.step)
+            state.requests[slot].bucket = put(state.ring, u, state.requests, slot, unit.step)
         else:
             finish(state, u, slot, now_s)
         slot = after
 
 
 @inner
-def on_decode_end(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A macro-step ends: count it, release the finished, admit, plan the next."""
+def end_steps(state, u, now_s):  # type: ignore[no-untyped-def]
+    """A macro-step ends: count it and release the finished."""
     unit = state.units[u]
     grow_ranks(state, u, unit.planned)
     commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, unit.planned, now_s)
     release(state, u, now_s)
+
+
+@inner
+def begin_steps(state, u, now_s):  # type: ignore[no-untyped-def]
+    """Let those join that can, and plan the next macro-step."""
     admit(state, u, now_s)
     measure_step(state, u)
     begin_joining(state, u, now_s)

@@ -17,8 +17,9 @@ from sims.parts.prefill import fill_step, least_rank
 from sims.parts.ranks import expect, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import choose
-from sims.systems.llm_serving.decoding import look_up_at, on_decode_end
+from sims.systems.llm_serving.decoding import begin_steps, end_steps, look_up_at
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
+from sims.systems.llm_serving.retraction import overflows, retract
 
 
 @inner
@@ -114,6 +115,25 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
             end_prompt(state, pop(state.queues[index], state.requests), unit.lasts_s, now_s)
         state.queues[index].finishing = 0
     start_prefill(state, p, now_s)
+
+
+@inner
+def make_room(state, u, now_s):  # type: ignore[no-untyped-def]
+    """Send the last admitted back to prefill, as long as a rank lacks room for its next step."""
+    for r in range(state.units[u].ranks):
+        for _ in range(state.rank_running[u, r]):
+            if not overflows(state, u, r):
+                break
+            send_to_prefill(state, retract(state, u, r, now_s), now_s)
+
+
+@inner
+def on_decode_end(state, u, now_s):  # type: ignore[no-untyped-def]
+    """A macro-step ends: release the finished, admit, plan the next."""
+    end_steps(state, u, now_s)
+    if state.params[0].retracts == 1:
+        make_room(state, u, now_s)
+    begin_steps(state, u, now_s)
 
 
 @loop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import NamedTuple
@@ -34,6 +35,8 @@ PARAMS = np.dtype(
         ("ingress_s_per_token", "f8"),
         ("hand_over_s", "f8"),
         ("overlap_share", "f8"),
+        ("retracts", "i8"),
+        ("kv_headroom_tokens", "i8"),
         ("gateway_s", "f8"),
         ("most_steps", "i8"),
         ("router", "i8"),
@@ -157,6 +160,8 @@ def _params(config: Config, *, prefixes: Prefixes) -> np.recarray:
     given = {
         "router": CODES[config.router],
         "prefix_block_tokens": prefixes.block_tokens,
+        "retracts": int(config.kv_admission == "retract"),
+        "kv_headroom_tokens": max(config.kv_headroom_tokens, math.ceil(config.tokens_per_step)),
     }
     for name in PARAMS.names or ():
         params[0][name] = given[name] if name in given else getattr(config, name)

@@ -4,8 +4,9 @@ A prompt goes to a prefill unit and there to the rank with the fewest tokens que
 together: each takes prompts in order up to its budget, and the step is as long as the fullest rank needs. The KV of
 a prompt that is through leaves over the rank's own network to the decode unit with the least pledged, and there to
 the rank with the least to do; a transfer waits until both ends are free. At the end of a step each rank of a decode
-unit admits what has come, in the order of coming, while its reservations (prompt and full answer) fit; the first that
-does not holds up the rest. The step of a unit is as long as its slowest rank needs.
+unit admits what has come, in the order of coming, while its reservations (prompt and full answer) fit, or what is there
+now; the first that does not holds up the rest. In the latter case ranks may run full: the last admitted goes back to
+prefill. The step of a unit is as long as its slowest rank needs.
 """
 
 from __future__ import annotations
@@ -99,8 +100,10 @@ class DecodeRank:
 class DecodeUnit:
     """Ranks in lockstep and those that wait for them; the fullest rank sets the time of a step."""
 
-    def __init__(self, traits: UnitClass) -> None:
+    def __init__(self, traits: UnitClass, *, config: Config, back: Callable[[Ask, float], None]) -> None:
         self.traits = traits
+        self._config = config
+        self._back = back
         self.ranks = [DecodeRank() for _ in range(traits.decode_ranks)]
         self.stepping = False
         self.next_s = NEVER
@@ -134,6 +137,10 @@ class DecodeUnit:
             for ask in rank.running if self.stepping else []:
                 ask.give(now_s)
             rank.running = [ask for ask in rank.running if ask.made < ask.output]
+        for rank in self.ranks if self._config.kv_admission == "retract" else []:
+            while len(rank.running) > 1 and rank.kv + len(rank.running) > self._capacity:
+                self._send_back(rank.running.pop(), now_s)
+        for rank in self.ranks:
             while rank.coming and rank.coming[0][1] <= now_s and self._has_room(rank, rank.coming[0][0]):
                 rank.running.append(rank.coming.pop(0)[0])
         self.stepping = any(rank.running for rank in self.ranks)
@@ -142,9 +149,23 @@ class DecodeUnit:
         else:
             self.next_s = min((ready_s for _, ready_s in self._coming()), default=NEVER)
 
+    @property
+    def _capacity(self) -> int:
+        return self.traits.kv_capacity_tokens // len(self.ranks)
+
+    def _send_back(self, ask: Ask, now_s: float) -> None:
+        """Nothing of it is held any more."""
+        ask.computed = 0
+        self._back(ask, now_s)
+
     def _has_room(self, rank: DecodeRank, ask: Ask) -> bool:
-        pledged, traits, ranks = sum(one.whole for one in rank.running) + ask.whole, self.traits, len(self.ranks)
-        return pledged <= traits.kv_capacity_tokens // ranks and len(rank.running) < max(1, traits.max_running // ranks)
+        running = len(rank.running)
+        if running >= max(1, self.traits.max_running // len(self.ranks)):
+            return False
+        if self._config.kv_admission == "reserve":
+            return sum(one.whole for one in rank.running) + ask.whole <= self._capacity
+        air = (running + 1) * self._config.kv_headroom_tokens
+        return running == 0 or rank.kv + ask.context + air <= self._capacity
 
     def _step_s(self) -> float:
         traits, ranks = self.traits, len(self.ranks)
@@ -169,7 +190,7 @@ class Fleet:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.prefills = [PrefillUnit(one, to=self.hand_over) for one in each(config.prefillers)]
-        self.units = [DecodeUnit(one) for one in each(config.decoders)]
+        self.units = [DecodeUnit(one, config=config, back=self.fill) for one in each(config.decoders)]
         self._routers = Router(config.router), Router(config.router)
 
     def arrive(self, ask: Ask, now_s: float) -> None:
@@ -178,6 +199,10 @@ class Fleet:
             return
         # The last token of a prompt is always computed.
         ask.computed = min(ask.cached, ask.input - 1)
+        self.fill(ask, now_s)
+
+    def fill(self, ask: Ask, now_s: float) -> None:
+        """To a prefill unit, for all of it that is not computed."""
         loads = burdens([(unit.load, unit.traits) for unit in self.prefills], of=prompt_token_s, kv=False)
         self.prefills[self._routers[0].choose(loads)].take(ask, now_s)
 

@@ -53,6 +53,8 @@ APART: Drawn = {
     "ingress_s_per_token": st.sampled_from([0.0, 1.3e-5, 0.9e-3]),
     "overlap_share": st.sampled_from([0.0, 0.4, 1.0]),
     "hand_over_s": st.sampled_from([0.0, 1.9e-3]),
+    "kv_admission": st.sampled_from(["reserve", "retract"]),
+    "kv_headroom_tokens": st.sampled_from([1, 3]),
     "decode_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
     "prefill_classes": st.just(()) | classes(UNIT_OF_A_ROLE),
 }

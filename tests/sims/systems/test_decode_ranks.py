@@ -83,3 +83,35 @@ def test_a_rank_runs_no_more_than_its_share_of_the_sequences() -> None:
     """Two sequences on two ranks, one each: of four the last two wait for the first to end."""
     found = served(FIRST, *[(0.0, 10, 100)] * 4, max_running=2)
     assert found.batches.ttft_sum_s.sum() == pytest.approx(2 * 0.01 + 2 * 1.01, rel=1e-6)
+
+
+RETRACTING: dict[str, Any] = {"kv_admission": "retract", "decode_ranks": 1, "kv_capacity_tokens": 1000}
+
+
+def test_a_full_rank_sends_the_last_admitted_back_to_prefill() -> None:
+    """Two of 400 tokens fill 1,000 in 100 steps; the second is computed again and goes on when the first has ended."""
+    found = served(FIRST, (0.0, 400, 300), (0.0, 400, 300), **RETRACTING)
+    assert found.finished == 3
+    assert found.preempted == 1
+    # 100 steps together, 200 of the first alone: beside it there is no room for 500 tokens. Then 200 of the second.
+    assert found.batches.ttft_sum_s.sum() == pytest.approx(2 * 0.01, abs=1e-6)
+    assert found.simulated_s == pytest.approx(1.00 + 2.00 + 2.00, rel=1e-6)
+
+
+def test_reserving_lets_nobody_in_who_might_have_to_go() -> None:
+    found = served(FIRST, (0.0, 400, 300), (0.0, 400, 300), **{**RETRACTING, "kv_admission": "reserve"})
+    assert found.preempted == 0
+    assert found.simulated_s == pytest.approx(6.0, rel=1e-6)
+
+
+def test_air_at_admission_keeps_sequences_apart_that_would_collide() -> None:
+    """With 300 tokens for each the second waits until the first has ended."""
+    found = served(FIRST, (0.0, 400, 300), (0.0, 400, 300), **RETRACTING, kv_headroom_tokens=300)
+    assert found.preempted == 0
+    assert found.simulated_s == pytest.approx(6.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("kv_admission", "hope"), ("kv_headroom_tokens", 0)])
+def test_an_impossible_admission_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=name):
+        served(FIRST, **{name: value})
