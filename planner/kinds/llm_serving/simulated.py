@@ -40,6 +40,14 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
         help=_("Of the requests answered, refused or lost."),
     ),
     MetricDef("decode_kv_used_share", _("KV pool in use, decode"), "ratio", "none", LOAD, help=_("Mean over time.")),
+    MetricDef(
+        "decode_rank_wait_share",
+        _("Ranks wait for the slowest, decode"),
+        "ratio",
+        "lower",
+        LOAD,
+        help=_("Share of the decode steps' time: the slowest rank of a unit sets the step."),
+    ),
     count(
         "requests_arrived",
         _("Requests arrived"),
@@ -53,6 +61,13 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
     count("requests_in_flight", _("Requests in flight at the end"), "requests", group=RUN, direction="none"),
     count("requests_restarted", _("Requests computed again"), "requests", group=RUN),
     *LOSS_METRICS,
+    count(
+        "requests_preempted",
+        _("Times a full KV pool sent one back"),
+        "requests",
+        group=RUN,
+        help=_("The last admitted gives its KV back and is computed again."),
+    ),
     MetricDef("simulated_s", _("Simulated time"), "s", "none", RUN),
 )
 DEFINITIONS: Mapping[str, MetricDef] = {**BY_NAME, **{definition.name: definition for definition in ONLY_SIMULATED}}
@@ -158,6 +173,7 @@ def _loads(run: Run, *, outcome: Outcome) -> dict[str, float | None]:
         # As in the estimate: a chunk of prefill also pays for the fixed part of the step it rides on.
         prefill /= 1 - min(facts.decode_fixed_s / run.spec.tpot_slo_s, 0.95)
     else:
+        loads["decode_rank_wait_share"] = rates.get("rank_wait")
         loads["kv_transfer_bytes_per_s"] = rates["moved_tokens_per_s"] * facts.kv_bytes_per_token
     prefill_gpus = fleet.decode.gpus if run.spec.is_aggregated else fleet.prefill.gpus
     return {**loads, "prefill_utilisation": prefill / prefill_gpus, "decode_utilisation": decode / fleet.decode.gpus}
@@ -170,6 +186,7 @@ def _counts(outcome: Outcome) -> dict[str, float | None]:
         "requests_rejected": float(outcome.rejected),
         "requests_in_flight": float(outcome.in_flight),
         "requests_restarted": float(outcome.restarted),
+        "requests_preempted": float(outcome.preempted),
         "simulated_s": outcome.simulated_s,
     }
 
