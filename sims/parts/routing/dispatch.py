@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from sims.engine.kernel import handler
-from sims.parts.routing import least_loaded, round_robin
+from sims.parts.routing import cache_aware, least_loaded, round_robin
 
-CODES = {"least_loaded": 0, "round_robin": 1}
+CODES = {"cache_aware": 0, "least_loaded": 1, "round_robin": 2}
 
 
 @handler
 def choose(policy, stations, turn):  # type: ignore[no-untyped-def]
     """Ask the policy with this code."""
     if policy == 1:
+        return least_loaded.choose(stations, turn)
+    if policy == 2:
         return round_robin.choose(stations, turn)
-    return least_loaded.choose(stations, turn)
+    return cache_aware.choose(stations, turn)

@@ -152,6 +152,8 @@ class Config(UnitTraits):
     ttft_slo_s: float = math.inf
     tpot_slo_s: float = math.inf
     recovery: Recovery = field(default_factory=Recovery)
+    prefix_cache_tokens: int = 0
+    """Of each prefill unit: room for the KV of prompts that it has computed, found again by their blocks."""
     kv_admission: str = "reserve"
     """Of decode units: ``reserve`` room for prompt and full answer, or admit by tokens in use and ``retract`` the last
     admitted when a rank is full; with ``kv_headroom_tokens`` left for each sequence at admission."""
@@ -175,16 +177,21 @@ class Config(UnitTraits):
         if not 1 <= self.tokens_per_step < math.inf:
             raise ValueError(f"tokens_per_step must be at least 1, is {self.tokens_per_step}")
         check_times(self, "egress_s_per_token", "ingress_s_per_token", "hand_over_s", "gateway_s")
+        self._check_kv()
+        if self.router not in CODES:
+            raise ValueError(f"router must be one of {', '.join(CODES)}, is {self.router}")
+
+    def _check_kv(self) -> None:
         if not 0 <= self.overlap_share <= 1:
             raise ValueError(f"overlap_share must be from 0 to 1, is {self.overlap_share}")
         if self.most_tokens < 1:
             raise ValueError("kv_capacity_tokens must be at least one for each of the decode_ranks")
         if self.kv_admission not in KV_ADMISSIONS:
             raise ValueError(f"kv_admission must be one of {', '.join(KV_ADMISSIONS)}, is {self.kv_admission}")
+        if self.prefix_cache_tokens < 0:
+            raise ValueError(f"prefix_cache_tokens must be at least 0, is {self.prefix_cache_tokens}")
         if self.kv_headroom_tokens < 1:
             raise ValueError(f"kv_headroom_tokens must be at least 1, is {self.kv_headroom_tokens}")
-        if self.router not in CODES:
-            raise ValueError(f"router must be one of {', '.join(CODES)}, is {self.router}")
 
     @property
     def decoders(self) -> tuple[UnitClass, ...]:

@@ -14,12 +14,16 @@ from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.link import hand_over
 from sims.parts.meter import on_first_token
 from sims.parts.prefill import fill_step, least_rank
+from sims.parts.prefix_caches import found_tokens, has_entries, keep_prompt
 from sims.parts.ranks import expect, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
-from sims.parts.routing.dispatch import choose
+from sims.parts.routing.dispatch import CODES, choose
 from sims.systems.llm_serving.decoding import begin_steps, end_steps, look_up_at
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.retraction import overflows, retract
+
+WANTS_ENTRIES = 4
+CACHE_AWARE = CODES["cache_aware"]
 
 
 @inner
@@ -33,15 +37,31 @@ def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def found_in(state, p, request):  # type: ignore[no-untyped-def]
+    """Tokens of a prompt that unit ``p`` need not compute: none of one that brings some along; the last is always."""
+    if request.todo < request.input + request.generated:
+        return 0
+    return min(request.todo - 1, found_tokens(state, p, request))
+
+
+@inner
 def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
     totals, request = state.totals[0], state.requests[slot]
+    if state.params[0].router == CACHE_AWARE:
+        for index in range(len(state.prefills)):
+            state.prefills[index].asks = request.todo - found_in(state, index, request)
     p = choose(state.params[0].router, state.prefills, totals.turn_prefill)
     if p < 0:
         request.stage = PARKED
         push(state.parked[0], state.requests, slot)
         return
     totals.turn_prefill = (p + 1) % len(state.prefills)
+    found = found_in(state, p, request)
+    totals.prompt_tokens += request.input
+    totals.hit_tokens += found + request.cached
+    request.todo -= found
+    request.cached += found
     request.stage = PREFILL
     request.unit = p
     request.rank = least_rank(state.queues, state.prefills[p])
@@ -103,6 +123,16 @@ def end_prompt(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def prompts_ending(state, p):  # type: ignore[no-untyped-def]
+    """Prompts that the step under way completes, if they are to be kept."""
+    unit, ending = state.prefills[p], 0
+    if state.params[0].cache_blocks > 0:
+        for index in range(unit.first_rank, unit.first_rank + unit.ranks):
+            ending += state.queues[index].finishing
+    return ending
+
+
+@inner
 def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     """A prefill step ends: its finished prompts move on, the next step begins."""
     unit = state.prefills[p]
@@ -112,7 +142,9 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     unit.busy_s += unit.lasts_s
     for index in range(unit.first_rank, unit.first_rank + unit.ranks):
         for _ in range(state.queues[index].finishing):
-            end_prompt(state, pop(state.queues[index], state.requests), unit.lasts_s, now_s)
+            slot = pop(state.queues[index], state.requests)
+            keep_prompt(state, p, state.requests[slot])
+            end_prompt(state, slot, unit.lasts_s, now_s)
         state.queues[index].finishing = 0
     start_prefill(state, p, now_s)
 
@@ -151,6 +183,8 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
             return REACHED
         if source == ARRIVALS and not has_slot(totals):
             return WANTS_SLOTS
+        if 1 <= source <= prefills and not has_entries(state, prompts_ending(state, source - 1)):
+            return WANTS_ENTRIES
         begin_event(totals, now_s)
         if source == ARRIVALS:
             slot = take_arrival(state, now_s)

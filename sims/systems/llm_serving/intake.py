@@ -58,6 +58,8 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     request.generated = 0
     request.cached = request.input - request.todo
     request.steps = arrival.steps
+    request.stem = arrival.stem
+    request.blocks = arrival.blocks
     request.phase = state.window[0].phase
     return slot
 

@@ -188,6 +188,8 @@ def _rates(recorder: Recorder[Sample], *, config: Config) -> dict[str, float]:
         "prefill_busy": (closed.prefill_busy_s - opened.prefill_busy_s) / span_s / max(1, config.prefill_units),
         "unit_busy": (closed.unit_busy_s - opened.unit_busy_s) / span_s / config.decode_units,
     }
+    if (asked := closed.prompt_tokens - opened.prompt_tokens) > 0:
+        found["prefix_hit_share"] = (closed.hit_tokens - opened.hit_tokens) / asked
     even_s, lag_s = closed.even_s - opened.even_s, closed.lag_s - opened.lag_s
     if even_s > 0 and not config.aggregated:
         found["rank_imbalance"] = 1 + lag_s / even_s

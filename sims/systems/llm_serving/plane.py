@@ -12,6 +12,7 @@ from sims.engine.plane import Chunk, StatePlane
 from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.drafts import steps_drawn
+from sims.parts.prefix_caches import MOST_ENTRIES
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING, doubled
 from sims.systems.llm_serving import aggregated, disaggregated, faults
 from sims.systems.llm_serving.config import Config
@@ -61,7 +62,14 @@ class ServingPlane(StatePlane[State]):
                 self._drafts, tokens=chunk["output"] - 1, tokens_per_step=self._config.tokens_per_step
             )
 
-    def _grow(self, code: int) -> None:  # noqa: ARG002 - only requests can run short
+    def _grow(self, code: int) -> None:
+        if code == disaggregated.WANTS_ENTRIES:
+            if len(self.state.entries) >= MOST_ENTRIES:
+                raise MemoryBudgetError
+            book = self.state.totals[0]
+            entries = doubled(self.state.entries, book=book, free="free_entry", link="after")
+            self.state = self.state._replace(entries=entries)
+            return
         if len(self.state.requests) >= self._most_in_flight:
             raise MemoryBudgetError
         self.state = self.state._replace(requests=doubled(self.state.requests, book=self.state.totals[0]))

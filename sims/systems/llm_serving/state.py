@@ -19,6 +19,7 @@ from sims.parts import records as parts
 from sims.parts.clients import ClosedLoop, ring_of
 from sims.parts.meter import BATCHES, PHASES
 from sims.parts.paths import Prefixes
+from sims.parts.prefix_caches import cache_arrays, longest_path
 from sims.parts.ranks import empty_ranks, set_decode_ranks
 from sims.parts.records import queues, records, request_pool
 from sims.parts.routing.dispatch import CODES
@@ -42,6 +43,9 @@ PARAMS = np.dtype(
         ("router", "i8"),
         ("aggregated", "i8"),
         ("prefix_block_tokens", "i8"),
+        ("cache_blocks", "i8"),
+        ("path_entries", "i8"),
+        ("index_period_s", "f8"),
     ]
 )
 
@@ -87,6 +91,11 @@ class State(NamedTuple):
     itl: NDArray[np.int64]
     e2e: NDArray[np.int64]
     stems: np.recarray
+    sessions: np.recarray
+    caches: np.recarray
+    entries: np.recarray
+    at: NDArray[np.int32]
+    seen: NDArray[np.int32]
 
 
 def make_state(
@@ -104,7 +113,7 @@ def make_state(
     )
     times, tree = clock_arrays(1 + config.prefill_units + config.decode_units)
     totals = records(parts.TOTALS, count=1)
-    totals[0].more = 1
+    totals[0].more, totals[0].first_dirty = 1, END
     window = records(parts.WINDOW, count=1)
     window[0].from_s, window[0].batch_s = from_s, batch_s
     window[0].ttft_slo_s, window[0].tpot_slo_s = config.ttft_slo_s, config.tpot_slo_s
@@ -118,6 +127,7 @@ def make_state(
     loads, load_tree = clock_arrays(len(units))
     loads[: len(units)] = 0.0
     fillers = units if config.aggregated else prefills
+    caches = cache_arrays(len(fillers) if config.prefix_cache_tokens else 1, stems=prefixes.stems)
     return State(
         times=times,
         tree=tree,
@@ -152,6 +162,7 @@ def make_state(
         itl=np.zeros((PHASES * BATCHES, BINS), np.int64),
         e2e=np.zeros((PHASES * BATCHES, BINS), np.int64),
         stems=prefixes.stems,
+        **caches._asdict(),
     )
 
 
@@ -160,6 +171,10 @@ def _params(config: Config, *, prefixes: Prefixes) -> np.recarray:
     given = {
         "router": CODES[config.router],
         "prefix_block_tokens": prefixes.block_tokens,
+        "cache_blocks": config.prefix_cache_tokens // prefixes.block_tokens,
+        # A prompt makes at most one entry for each segment of its path, and its own.
+        "path_entries": longest_path(prefixes.stems) + 2 if config.prefix_cache_tokens else 0,
+        "index_period_s": 0.0,
         "retracts": int(config.kv_admission == "retract"),
         "kv_headroom_tokens": max(config.kv_headroom_tokens, math.ceil(config.tokens_per_step)),
     }

@@ -24,6 +24,9 @@ class Sample:
     ttft_sum_s: float
     prefill_tokens: int
     moved_tokens: int
+    prompt_tokens: int
+    """Of prompts sent to prefill, and those of them that were found in a cache."""
+    hit_tokens: int
     prefill_busy_s: float
     unit_busy_s: float
     even_s: float
@@ -75,6 +78,8 @@ def observe(state, at_s, samples):  # type: ignore[no-untyped-def]
     seen.ttft_sum_s = totals.ttft_sum_s
     seen.prefill_tokens = totals.prefill_tokens
     seen.moved_tokens = totals.moved_tokens
+    seen.prompt_tokens = totals.prompt_tokens
+    seen.hit_tokens = totals.hit_tokens
     seen.prefill_busy_s = 0.0
     seen.prefill_units_up = 0
     seen.units_up = 0

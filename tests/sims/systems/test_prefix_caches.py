@@ -1,0 +1,100 @@
+"""Prefix caches of prefill units, against lists of blocks kept by hand; and the router that knows of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sims.parts.arrivals import Table
+from sims.parts.paths import compress
+from sims.parts.traces import Chains, Trace
+from sims.systems.llm_serving import Outcome, simulate
+from tests.sims.systems.scene import audited, config
+
+BLOCK = 10
+
+
+def replayed(prompts: list[list[int]], *, every_s: float = 1.0, **changes: Any) -> Outcome:
+    """Prompts of whole blocks, one after the other, with one token of answer; the last only ends the window."""
+    rows = [*prompts, [10**6]]
+    sizes = np.array([len(blocks) for blocks in rows])
+    offsets = np.append(0, np.cumsum(sizes))
+    ids = np.array([block for blocks in rows for block in blocks], np.int64)
+    table = Table(np.arange(len(rows)) * every_s, sizes * BLOCK, np.ones(len(rows), np.int64))
+    chains = Chains(compress(ids, offsets=offsets), BLOCK)
+    run = audited if every_s >= 1 else simulate
+    return run(config(**changes), arrivals=Trace(table, chains=chains), samples=4)
+
+
+def hits_of_lists(prompts: list[list[int]], capacity: int) -> int:
+    """Blocks found at the start of each prompt: an OrderedDict of chains, the deepest block the oldest of a prompt."""
+    held: OrderedDict[tuple[int, ...], None] = OrderedDict()
+    hits = 0
+    for blocks in prompts:
+        chain = [tuple(blocks[: at + 1]) for at in range(len(blocks))]
+        found = next((at for at, key in enumerate(chain) if key not in held), len(chain))
+        hits += min(found * BLOCK, len(blocks) * BLOCK - 1)
+        for key in reversed(chain[:capacity]):
+            held[key] = None
+            held.move_to_end(key)
+        while len(held) > capacity:
+            held.popitem(last=False)
+    return hits
+
+
+def random_prompts(seed: int, *, count: int = 60) -> list[list[int]]:
+    """Chains that share beginnings: each is an earlier one, cut and gone on with."""
+    draw = np.random.default_rng(seed)
+    prompts = [[0, 1, 2]]
+    for index in range(1, count):
+        before = prompts[draw.integers(len(prompts))]
+        cut = int(draw.integers(0, len(before) + 1))
+        prompts.append([*before[:cut], *(1000 * index + at for at in range(int(draw.integers(1, 4))))])
+    return prompts
+
+
+@pytest.mark.parametrize("blocks", [4, 9, 25, 10_000])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_unit_finds_what_lists_of_blocks_would(blocks: int, seed: int) -> None:
+    prompts = random_prompts(seed)
+    found = replayed(prompts, prefill_units=1, prefix_cache_tokens=blocks * BLOCK)
+    assert found.samples[-1].hit_tokens == hits_of_lists(prompts, blocks)
+
+
+def test_what_is_found_is_not_computed() -> None:
+    """The same 20 blocks twice: the second time one token is left."""
+    prompt = list(range(20))
+    found = replayed([prompt, prompt], prefill_units=1, prefix_cache_tokens=1000)
+    without = replayed([prompt, prompt], prefill_units=1)
+    assert [run.samples[-1].hit_tokens for run in (found, without)] == [199, 0]
+    assert [run.samples[-1].prefill_tokens for run in (found, without)] == [201, 400]
+    # In the window are the second prompt and the one that ends it.
+    assert found.rates["prefix_hit_share"] == pytest.approx(199 / 210)
+
+
+def test_in_turn_every_unit_computes_what_a_router_that_knows_computes_once() -> None:
+    """Two chains in turns over two units, one block more each time: their own cache hits only if they come back."""
+    prompts = [[1000 * (at // 2 % 2 + 1) + block for block in range(30)] for at in range(40)]
+    setup = {"prefill_units": 2, "prefix_cache_tokens": 10_000}
+    hits = {
+        router: replayed(prompts, router=router, **setup).samples[-1].hit_tokens
+        for router in ("cache_aware", "round_robin")
+    }
+    # Of 40 prompts each chain is computed in full once, or once on each unit; 299 of 300 tokens are found otherwise.
+    assert hits == {"cache_aware": 38 * 299, "round_robin": 36 * 299}
+
+
+def test_a_loaded_unit_is_left_for_one_that_has_to_compute() -> None:
+    """A herd at one moment: what is cached on one unit does not draw all of it there."""
+    prompt = list(range(30))
+    herd = replayed([prompt] * 30, every_s=1e-6, prefill_units=2, prefix_cache_tokens=10_000, router="cache_aware")
+    alone = replayed([prompt] * 30, every_s=1e-6, prefill_units=1, prefix_cache_tokens=10_000, router="cache_aware")
+    assert herd.batches.ttft_sum_s.sum() < 0.7 * alone.batches.ttft_sum_s.sum()
+
+
+def test_a_cache_of_less_than_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="prefix_cache_tokens"):
+        config(prefix_cache_tokens=-1)
