@@ -14,6 +14,7 @@ from sims.parts.decode import commit_steps, span_s, steps_done, written
 from sims.parts.link import fetch
 from sims.parts.meter import batch_at, on_first_token
 from sims.parts.prefill import clear_queue
+from sims.parts.prefix_caches import lose_cache
 from sims.parts.ranks import clear_ranks, grow_ranks
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.aggregated import clear_engines, send_to_replica
@@ -73,7 +74,8 @@ def restart(state, slot):  # type: ignore[no-untyped-def]
     state.totals[0].restarted += 1
     if request.generated == 0 and request.todo > 0:
         # Its prompt was not complete: a pool still has the prefix it was found with, a lost unit's cache has not.
-        if recovery.pool_holds == NOTHING and request.todo < whole - request.cached:
+        in_units = request.blocks > 0 and state.params[0].cache_blocks > 0
+        if in_units or (recovery.pool_holds == NOTHING and request.todo < whole - request.cached):
             request.cached = 0
         request.todo = max(1, whole - request.cached)
         return 0
@@ -185,6 +187,8 @@ def isolate_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     unit.load = 0
     unit.tokens = 0
     unit.alive = 0
+    if state.params[0].cache_blocks > 0:
+        lose_cache(state, p)
     for slot in range(len(state.requests)):
         request = state.requests[slot]
         if request.stage == PARKED and request.todo == 0 and first <= request.rank < after:

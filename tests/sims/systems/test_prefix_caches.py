@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import pytest
 from sims.parts.arrivals import Table
 from sims.parts.paths import compress
 from sims.parts.traces import Chains, Trace
-from sims.systems.llm_serving import Outcome, simulate
+from sims.systems.llm_serving import Failure, Outcome, simulate
 from tests.sims.systems.scene import audited, config
 
 BLOCK = 10
 
 
-def replayed(prompts: list[list[int]], *, every_s: float = 1.0, **changes: Any) -> Outcome:
+def replayed(
+    prompts: list[list[int]], *, every_s: float = 1.0, failures: Sequence[Failure] = (), **changes: Any
+) -> Outcome:
     """Prompts of whole blocks, one after the other, with one token of answer; the last only ends the window."""
     rows = [*prompts, [10**6]]
     sizes = np.array([len(blocks) for blocks in rows])
@@ -26,7 +29,7 @@ def replayed(prompts: list[list[int]], *, every_s: float = 1.0, **changes: Any) 
     table = Table(np.arange(len(rows)) * every_s, sizes * BLOCK, np.ones(len(rows), np.int64))
     chains = Chains(compress(ids, offsets=offsets), BLOCK)
     run = audited if every_s >= 1 else simulate
-    return run(config(**changes), arrivals=Trace(table, chains=chains), samples=4)
+    return run(config(**changes), arrivals=Trace(table, chains=chains), failures=failures, samples=4)
 
 
 def hits_of_lists(prompts: list[list[int]], capacity: int) -> int:
@@ -98,3 +101,14 @@ def test_a_loaded_unit_is_left_for_one_that_has_to_compute() -> None:
 def test_a_cache_of_less_than_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="prefix_cache_tokens"):
         config(prefix_cache_tokens=-1)
+
+
+def test_a_lost_unit_has_lost_its_cache() -> None:
+    """The same prompt three times; before the third the only unit is lost and comes back."""
+    failures = [Failure(unit=0, at_s=1.5, rejoin_s=0.2, role="prefill")]
+    prompt = list(range(20))
+    kept, lost = (
+        replayed([prompt] * 3, prefill_units=1, prefix_cache_tokens=1000, failures=which) for which in ((), failures)
+    )
+    assert [run.samples[-1].hit_tokens for run in (kept, lost)] == [2 * 199, 199]
+    assert lost.finished == 4
