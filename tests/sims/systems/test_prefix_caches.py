@@ -26,7 +26,7 @@ def replayed(
     sizes = np.array([len(blocks) for blocks in rows])
     offsets = np.append(0, np.cumsum(sizes))
     ids = np.array([block for blocks in rows for block in blocks], np.int64)
-    table = Table(np.arange(len(rows)) * every_s, sizes * BLOCK, np.ones(len(rows), np.int64))
+    table = Table(np.arange(len(rows), dtype=np.float64) * every_s, sizes * BLOCK, np.ones(len(rows), np.int64))
     chains = Chains(compress(ids, offsets=offsets), BLOCK)
     run = audited if every_s >= 1 else simulate
     return run(config(**changes), arrivals=Trace(table, chains=chains), failures=failures, samples=4)
@@ -81,7 +81,7 @@ def test_what_is_found_is_not_computed() -> None:
 def test_in_turn_every_unit_computes_what_a_router_that_knows_computes_once() -> None:
     """Two chains in turns over two units, one block more each time: their own cache hits only if they come back."""
     prompts = [[1000 * (at // 2 % 2 + 1) + block for block in range(30)] for at in range(40)]
-    setup = {"prefill_units": 2, "prefix_cache_tokens": 10_000}
+    setup: dict[str, Any] = {"prefill_units": 2, "prefix_cache_tokens": 10_000}
     hits = {
         router: replayed(prompts, router=router, **setup).samples[-1].hit_tokens
         for router in ("cache_aware", "round_robin")
