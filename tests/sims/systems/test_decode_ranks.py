@@ -10,7 +10,7 @@ import pytest
 from sims.parts.arrivals import Table
 from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config, Outcome
-from tests.sims.systems.scene import audited
+from tests.sims.systems.scene import audited, config, poisson
 
 BARE: dict[str, Any] = {
     "prefill_units": 1,
@@ -115,3 +115,21 @@ def test_air_at_admission_keeps_sequences_apart_that_would_collide() -> None:
 def test_an_impossible_admission_is_refused(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=name):
         served(FIRST, **{name: value})
+
+
+@pytest.mark.parametrize("kv_admission", ["reserve", "retract"])
+def test_accepted_drafts_shorten_answers_and_steps_together_are_steps_one_by_one(kv_admission: str) -> None:
+    """At 1.7 tokens a step an answer takes 10/17 of the steps, and TPOT is that much of a step."""
+    setup: dict[str, Any] = {"kv_admission": kv_admission, "kv_capacity_tokens": 6000, "tokens_per_step": 1.7}
+    macro, single = (
+        audited(config(**setup, most_steps=most), arrivals=poisson(requests=300), samples=20) for most in (10**9, 1)
+    )
+    assert macro.finished == single.finished == 300
+    assert macro.events < single.events
+    assert macro.batches.output_tokens.sum() == single.batches.output_tokens.sum()
+    assert macro.simulated_s == pytest.approx(single.simulated_s, rel=1e-9)
+    for name in ("ttft_sum_s", "tpot_sum_s", "e2e_sum_s"):
+        assert macro.batches[name].sum() == pytest.approx(single.batches[name].sum(), rel=1e-9)
+    plain = audited(config(kv_capacity_tokens=6000), arrivals=poisson(requests=300), samples=20)
+    each_s = [run.batches.tpot_sum_s.sum() / run.batches.tpot_n.sum() for run in (macro, plain)]
+    assert 0.45 * each_s[1] < each_s[0] < 0.75 * each_s[1]
