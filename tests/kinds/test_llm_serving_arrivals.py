@@ -12,6 +12,7 @@ from planner.catalog import files
 from planner.core.simulation import Blocks, SimulationRequest, Workload
 from planner.kinds.llm_serving.arriving import arrive, mean_rps, rate_for
 from planner.kinds.llm_serving.expected import load_of
+from planner.kinds.llm_serving.physics import physics
 from planner.kinds.llm_serving.simulate import arrivals_for
 from planner.kinds.llm_serving.simulation_options import options
 from planner.kinds.llm_serving.spec import LlmServingSpec
@@ -140,3 +141,47 @@ def test_days_differ_in_luck_and_requests_do_not_change_with_the_rate() -> None:
     assert np.allclose(slow["at_s"], 2 * fast["at_s"])
     assert np.array_equal(slow["input"], fast["input"])
     assert mean_rps(SPEC, request=SimulationRequest(requests=10), chosen=options({})) == pytest.approx(20.0)
+
+
+def blocked() -> Workload:
+    """Every second prompt begins with the two blocks of the first, every other one with two of its own."""
+    chains = [[0, 1, 2 + 3 * at] if at % 2 == 0 else [3 * at, 3 * at + 1, 2 + 3 * at] for at in range(100)]
+    _, ids = np.unique(np.array(chains).ravel(), return_inverse=True)
+    return trace(blocks=Blocks(ids, np.arange(101) * 3, 512))
+
+
+def test_the_blocks_of_a_trace_reach_the_units_own_caches() -> None:
+    found = drawn(SimulationRequest(workload=blocked(), options={"prefix_hits": "own_caches"}))
+    assert found["cached"].tolist() == [0] * 100
+    assert found["blocks"].tolist() == [3] * 100
+    assert (found["stem"][::2] == found["stem"][0]).all()
+    assert found["stem"][0] >= 0
+    assert (found["stem"][1::2] == -1).all()
+    assert drawn(SimulationRequest(workload=blocked()))["blocks"].tolist() == [0] * 100
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        (SPEC, SimulationRequest(workload=trace(), options={"prefix_hits": "own_caches"})),
+        (SPEC, SimulationRequest(duration_s=10.0, options={"prefix_hits": "own_caches"})),
+        (
+            SPEC,
+            SimulationRequest(workload=blocked(), options={"prefix_hits": "own_caches", "arrivals": "poisson"}),
+        ),
+        (
+            LlmServingSpec(topology="aggregated"),
+            SimulationRequest(workload=blocked(), options={"prefix_hits": "own_caches"}),
+        ),
+    ],
+)
+def test_own_caches_need_blocks_and_units_that_keep_them(spec: LlmServingSpec, asked: SimulationRequest) -> None:
+    with pytest.raises(ValueError, match=r"options\.prefix_hits"):
+        arrivals_for(spec, request=asked, chosen=options(asked.options), most_tokens=1000)
+
+
+def test_the_kv_pool_of_a_prefill_unit_is_what_its_cache_may_hold() -> None:
+    """The reference: 32 H800 with a latent cache of 70,272 bytes a token, each prompt on one GPU."""
+    facts = physics(LlmServingSpec(), catalog=CATALOG)
+    pool = facts.prefill_memory.kv_pool_bytes * 32 / 70_272
+    assert facts.kv_tokens_per_prefill_unit == pytest.approx(pool - 16_384, rel=0.02)

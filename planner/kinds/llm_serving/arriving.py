@@ -160,14 +160,14 @@ def replayed_for(
     )
 
 
-def chains_of(workload: Workload) -> Chains:
-    """What the prompts of a trace share; raises ValueError for a trace that does not tell."""
+def chains_of(workload: Workload) -> Chains | None:
+    """What the prompts of a trace share; nothing where it does not tell."""
     from sims.parts.paths import compress
     from sims.parts.traces import Chains
 
-    if workload.blocks is None:
-        raise ValueError("options.prefix_hits: the units' own caches need a trace that tells the blocks of its prompts")
     blocks = workload.blocks
+    if blocks is None:
+        return None
     return Chains(compress(blocks.ids, offsets=blocks.offsets), blocks.tokens)
 
 

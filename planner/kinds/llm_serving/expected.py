@@ -40,7 +40,7 @@ def expected(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
         When an option is impossible; the message names it.
     """
     chosen = options(request.options)
-    check(request, chosen=chosen)
+    check(spec, request=request, chosen=chosen)
     sized = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
     loaded = spec.model_copy(update=load_of(spec, request=request, chosen=chosen))
     return answer(plan(loaded, catalog=catalog, bought=sized), catalog=catalog)

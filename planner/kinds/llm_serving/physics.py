@@ -69,6 +69,7 @@ class Physics:
     kv_bytes_per_token: float
     kv_copies: float
     """Bytes stored over bytes of one copy: latent caches are replicated over the GPUs of a rank."""
+    prefill_kv_copies: float
     decode_memory: Memory
     prefill_memory: Memory
     nic_bytes_per_s: float | None
@@ -102,6 +103,13 @@ class Physics:
         """Tokens that the KV pools of a decode unit hold."""
         pool = max(0.0, self.decode_memory.kv_pool_bytes) * self.decode_unit_gpus
         return pool / (self.kv_bytes_per_token * self.kv_copies)
+
+    @property
+    def kv_tokens_per_prefill_unit(self) -> float:
+        """Tokens that the KV pools of a prefill unit hold beside the prompts of a step."""
+        pool = max(0.0, self.prefill_memory.kv_pool_bytes) * self.prefill_unit_gpus
+        held = pool / (self.kv_bytes_per_token * self.prefill_kv_copies)
+        return max(0.0, held - self.prefill_step_tokens * self.prefill_lanes)
 
     def slower(self, factor: float) -> Physics:
         """The same fleet with all rates divided by ``factor``."""
@@ -162,6 +170,7 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         context_tokens=spec.mean_context_tokens,
         kv_bytes_per_token=kv_token,
         kv_copies=copies,
+        prefill_kv_copies=prefill_at.rank_gpus / (1 if llm.mla else min(prefill_at.rank_gpus, llm.kv_heads)),
         decode_memory=decode_memory,
         prefill_memory=_memory(spec, llm=llm, gpu=prefill_gpu, at=prefill_at),
         nic_bytes_per_s=None if spec.is_aggregated else prefill_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency,

@@ -30,7 +30,7 @@ from planner.kinds.llm_serving.expected import expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
-from planner.kinds.llm_serving.simulation_options import OPTIONS, Options, check, options
+from planner.kinds.llm_serving.simulation_options import OPTIONS, OWN_CACHES, Options, check, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def config_for(
         kv_headroom_tokens=KV_HEADROOM_TOKENS,
         gateway_s=facts.gateway_s,
         router=chosen.router,
+        prefix_cache_tokens=int(facts.kv_tokens_per_prefill_unit) if chosen.prefix_hits == OWN_CACHES else 0,
         recovery=recovery_for(chosen, facts=facts),
         ttft_slo_s=spec.ttft_p99_slo_s,
         tpot_slo_s=spec.tpot_slo_s,
@@ -90,11 +91,12 @@ def config_for(
 
 def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int) -> Arrivals:
     """The source of requests that was asked for; raises ValueError when it is impossible or far too long."""
-    check(request, chosen=chosen)
+    check(spec, request=request, chosen=chosen)
     spread = chosen.prefix_hits == "spread"
     trace = request.workload
     if trace is not None and chosen.replays(has_trace=True):
-        return replayed_for(spec, request=request, workload=trace, chosen=chosen, spread_hits=spread)
+        own = chosen.prefix_hits == OWN_CACHES
+        return replayed_for(spec, request=request, workload=trace, chosen=chosen, spread_hits=spread, own_caches=own)
     lengths = lengths_for(spec, spread_hits=spread, most_tokens=most_tokens)
     return drawn_for(spec, request=request, chosen=chosen, lengths=lengths)
 

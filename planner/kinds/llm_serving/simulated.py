@@ -237,6 +237,7 @@ def _findings(
         *unreliable(intervals, definitions=DEFINITIONS),
         *write.other_workload(run, outcome=outcome),
         *write.rate_varied(run, outcome=outcome),
+        *write.own_hits(run, outcome=outcome),
         *losses.findings(run, outcome=outcome, values=losses.figures(outcome)),
     ]
 

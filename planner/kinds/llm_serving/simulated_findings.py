@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
-from planner.kinds.llm_serving.simulation_options import options
+from planner.kinds.llm_serving.simulation_options import OWN_CACHES, options
 
 if TYPE_CHECKING:
     from planner.kinds.llm_serving.simulated import Run
@@ -95,6 +95,19 @@ def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
         f"The run brought {brought} on average; the fleet was sized for {asked}. The estimate beside it is of the run."
     )
     return [Finding("workload_differs", "info", text)]
+
+
+def own_hits(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
+    """What the units' own caches found, beside what one without limit would have."""
+    found, trace = outcome.rates.get("prefix_hit_share"), run.request.workload
+    if found is None or options(run.request.options).prefix_hits != OWN_CACHES:
+        return []
+    tokens = run.facts.kv_tokens_per_prefill_unit
+    text = f"The caches of the prefill units, {show(tokens, 'tokens')} each, found {show(found, 'ratio')} of the input."
+    if trace is not None and trace.cached_tokens is not None:
+        most = float(trace.cached_tokens.sum() / trace.input_tokens.sum())
+        text += f" One cache for all, without limit, would find {show(most, 'ratio')}, which the estimate takes."
+    return [Finding("own_cache_hits", "info", text)]
 
 
 def rate_varied(run: Run, *, outcome: Outcome) -> Sequence[Finding]:

@@ -12,23 +12,37 @@ from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving import arrival_options, control_options
 from planner.kinds.llm_serving.arrival_options import ArrivalOptions
 from planner.kinds.llm_serving.control_options import ControlOptions
+from planner.kinds.llm_serving.spec import LlmServingSpec
 
+OWN_CACHES = "own_caches"
 OPTIONS = (
     *arrival_options.OPTIONS,
     OptionDef(
         "router",
         _("Router"),
         "least_loaded",
-        choices=("least_loaded", "round_robin"),
+        choices=("least_loaded", "round_robin", "cache_aware"),
+        choice_labels=(
+            _("to the least loaded"),
+            _("in turn"),
+            _("to where it is through first, cached prefix included"),
+        ),
         help=_("How requests are spread over the units."),
     ),
     OptionDef(
         "prefix_hits",
         _("Prefix hits"),
         "alike",
-        choices=("alike", "spread"),
-        choice_labels=(_("the same share of every prompt"), _("from all to nothing")),
-        help=_("A trace that tells them is believed. The estimate assumes the same share of every prompt."),
+        choices=("alike", "spread", OWN_CACHES),
+        choice_labels=(
+            _("the same share of every prompt"),
+            _("from all to nothing"),
+            _("as the prefill units' own caches find"),
+        ),
+        help=_(
+            "A trace that tells its hits is believed, as of a cache without limit; own caches look up its blocks in "
+            "the KV pool of the unit that the router names. The estimate assumes the same share of every prompt."
+        ),
     ),
     OptionDef(
         "warmup_s",
@@ -52,9 +66,17 @@ class Options(ArrivalOptions, ControlOptions):
     warmup_s: float | None = None
 
 
-def check(request: SimulationRequest, *, chosen: Options) -> None:
+def check(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) -> None:
     """Refuse options that do not go together, or lie beyond the run; raises ValueError that names one."""
-    arrival_options.check(chosen, replays=chosen.replays(has_trace=request.workload is not None))
+    replays = chosen.replays(has_trace=request.workload is not None)
+    arrival_options.check(chosen, replays=replays)
+    if chosen.prefix_hits == OWN_CACHES:
+        if spec.is_aggregated:
+            raise ValueError("options.prefix_hits: only units of prefill alone have caches of their own here")
+        if not replays or request.workload is None or request.workload.blocks is None:
+            raise ValueError(
+                "options.prefix_hits: own caches need a trace, replayed, that tells the blocks of its prompts"
+            )
     names = ("warmup_s", *control_options.MOMENTS, "spike_at_s")
     check_moments(request, moments={name: getattr(chosen, name) for name in names})
 
