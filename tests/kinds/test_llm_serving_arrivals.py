@@ -16,11 +16,13 @@ from planner.kinds.llm_serving.physics import physics
 from planner.kinds.llm_serving.simulate import arrivals_for
 from planner.kinds.llm_serving.simulation_options import options
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from sims.engine.hooks import NoHooks
 from sims.parts.rates import expected_count, highest_per_s
 
 CATALOG = files.load()
 KIND = kinds.get("llm_serving")
 SPEC = LlmServingSpec(peak_rps=20.0, mean_to_peak=0.7)
+OWN = {"prefix_hits": "own_caches"}
 HOURS = ",".join(str(1 + hour % 12) for hour in range(24))
 
 
@@ -185,3 +187,23 @@ def test_the_kv_pool_of_a_prefill_unit_is_what_its_cache_may_hold() -> None:
     facts = physics(LlmServingSpec(), catalog=CATALOG)
     pool = facts.prefill_memory.kv_pool_bytes * 32 / 70_272
     assert facts.kv_tokens_per_prefill_unit == pytest.approx(pool - 16_384, rel=0.02)
+
+
+def test_a_units_own_cache_finds_what_its_prompts_share() -> None:
+    """Two prompts in turn on two prefill units: each unit has seen the two shared blocks of three before."""
+    at, shared = np.arange(200), np.arange(200) % 2
+    chains = np.stack([2 * shared, 2 * shared + 1, 4 + at], axis=1)
+    asked = Workload(
+        "pairs", at * 5.0, np.full(200, 1536), np.full(200, 2), blocks=Blocks(chains.ravel(), np.arange(201) * 3, 512)
+    )
+    spec = LlmServingSpec(peak_rps=80.0)
+
+    def share(router: str) -> str:
+        request = SimulationRequest(workload=asked, options={**OWN, "router": router, "warmup_s": 50.0})
+        assert KIND.simulator is not None
+        result = KIND.simulator.run(spec, CATALOG, request, NoHooks())
+        assert result.metrics["requests_finished"].value == 200
+        return next(finding.message for finding in result.findings if finding.code == "own_cache_hits")
+
+    assert "found 66.7\u00a0%" in share("round_robin")
+    assert "found 66.7\u00a0%" in share("cache_aware")
