@@ -22,6 +22,7 @@ from planner.designs import estimation
 from planner.designs.estimation import Estimate
 from planner.designs.serial import metric_json, plain
 from planner.designs.texts import InvalidField, storable
+from planner.jobs.code import code_digest
 
 LARGEST_SEED = 2**63 - 1
 LONGEST_SIMULATED_S = 366 * 86400.0
@@ -91,9 +92,8 @@ def expected(estimate: Estimate, *, request: SimulationRequest) -> Result:
 
 def simulation_key(request: Mapping[str, Any]) -> str:
     """Equal keys, equal results: spec, catalog, code, seed, replications, horizon, workload and options."""
-    return key_of(
-        purpose="simulation", **{name: value for name, value in request.items() if name not in ("estimate", "language")}
-    )
+    asked = {name: value for name, value in request.items() if name not in ("estimate", "language")}
+    return key_of(purpose="simulation", code=code_digest(), **asked)
 
 
 def simulator_of(kind: DesignKind) -> Simulator:

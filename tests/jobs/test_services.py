@@ -15,7 +15,7 @@ from planner.catalog.models import Workload
 from planner.core.catalog import MissingFigure
 from planner.designs import services as designs
 from planner.designs.services import InvalidField
-from planner.jobs import runner, selectors, services, tasks
+from planner.jobs import requests, runner, selectors, services, tasks
 from planner.jobs.models import Job, State
 from tests.designs import toy
 
@@ -133,6 +133,12 @@ def test_another_catalog_is_another_run(start, done, monkeypatch):
 
 def test_another_code_version_is_another_run(start, done, settings):
     settings.VERSION = "99.0.0"
+    assert start().state == "queued"
+
+
+def test_other_sources_of_the_same_version_are_another_run(start, done, monkeypatch):
+    assert start().state == "succeeded"
+    monkeypatch.setattr(requests, "code_digest", lambda: "other sources")
     assert start().state == "queued"
 
 
