@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sims.engine.clock import NEVER
 from sims.engine.kernel import handler
-from sims.engine.streams import CHUNK
-from sims.parts.arrivals import Chunk, Lengths, Table, filled
+from sims.engine.streams import CHUNK, stream
+from sims.parts.arrivals import Chunk, Lengths, Table, filled, packed, sampled
 from sims.parts.paths import Prefixes, no_prefixes
 from sims.parts.records import records
 
@@ -24,8 +24,9 @@ CLIENTS = np.dtype([("count", "i8"), ("pause_s", "f8"), ("head", "i8"), ("due", 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """``clients`` that send ``requests`` in all, or go on for ``duration_s``; lengths drawn, or from a ``sample``.
+    """``clients`` that send ``requests`` in all, or go on for ``duration_s``; lengths drawn, or those of a ``sample``.
 
+    Requests of a sample are sent in its order, and again from its first after its last.
     ``about_s`` is how long the requests are expected to take: it cuts the run into batches and samples.
     """
 
@@ -54,7 +55,16 @@ class ClosedLoop:
         return no_prefixes()
 
     def chunks(self, seed: int) -> Iterator[Chunk]:
-        return filled(self._moments(), seed=seed, lengths=self.lengths, sample=self.sample)
+        if self.sample is not None:
+            return self._in_order(self.sample, seed=seed)
+        return filled(self._moments(), seed=seed, lengths=self.lengths, sample=None)
+
+    def _in_order(self, sample: Table, *, seed: int) -> Iterator[Chunk]:
+        hits, sent = stream(seed, name="prefix hits"), 0
+        for at_s in self._moments():
+            rows = np.arange(sent, sent + len(at_s)) % len(sample.at_s)
+            yield packed(at_s, *sampled(sample, rows, self.lengths, hits))
+            sent += len(at_s)
 
     def _moments(self) -> Iterator[NDArray[np.float64]]:
         left = self.requests

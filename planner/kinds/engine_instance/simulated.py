@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from planner.core.engine_findings import recomputed_share
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
 from planner.core.simulated import measured, nothing_ran, plain, provenance
@@ -115,12 +116,6 @@ def _loads(run: Run, served: Served, outcome: Outcome) -> dict[str, float | None
         "preemptions": float(outcome.preempted),
         "recomputed_share": recomputed_share(outcome),
     }
-
-
-def recomputed_share(outcome: Outcome) -> float:
-    """Of the prompt tokens that were computed, those of requests that had given up their cache."""
-    computed = outcome.whole_line[-1].prefill_tokens * outcome.replications if outcome.whole_line else 0
-    return outcome.preempted_tokens / computed if computed else 0.0
 
 
 def _counts(outcome: Outcome) -> dict[str, float | None]:

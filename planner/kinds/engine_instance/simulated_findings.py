@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from planner.core import engine_findings
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
-from planner.core.wording import percent
-from planner.kinds.engine_instance.simulated import recomputed_share
 from planner.kinds.engine_instance.steps import Served
 
 if TYPE_CHECKING:
     from planner.kinds.engine_instance.simulated import Run
     from sims.systems.llm_serving import Outcome
-    from sims.systems.llm_serving.timeline import Sample
-
-NOTABLE = 0.01
-"""Share of tokens computed twice from which that is a warning."""
-FULL = 0.9
-"""A pool this full has no room for another prompt; of the places, the share at which the limit counts as reached."""
 
 
 def findings(run: Run, served: Served, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Iterator[Finding]:
@@ -27,8 +20,10 @@ def findings(run: Run, served: Served, *, outcome: Outcome, metrics: Mapping[str
     yield from _keeps_up(run, outcome=outcome)
     yield from _cut_short(outcome)
     yield from _missed(metrics)
-    yield from _binds(served, outcome=outcome)
-    yield from _preempted(outcome)
+    yield from engine_findings.binds(
+        _limits(served), outcome=outcome, metric="ttft_mean_s", change={"max_num_seqs": 2 * served.most_running}
+    )
+    yield from engine_findings.preempted(outcome, metric="preemptions")
     yield from _refused(served, outcome=outcome)
     yield from _leaning(served)
 
@@ -72,74 +67,8 @@ def _missed(metrics: Mapping[str, Metric]) -> Iterator[Finding]:
             yield Finding(f"{name.removesuffix('_p99_s')}_objective_missed", "warning", text, name)
 
 
-def _binds(served: Served, *, outcome: Outcome) -> Iterator[Finding]:
-    """What keeps waiting requests waiting: places or room, and which comes first."""
-    held = [each for each in outcome.whole_line if each.waiting > 0]
-    if not held:
-        return
-    by_places = [each for each in held if _running(each) >= FULL * served.all_running]
-    by_room = [each for each in held if each.free_blocks <= (1.0 - FULL) * served.all_blocks]
-    first = min((each[0].at_s for each in (by_places, by_room) if each), default=None)
-    if first is None:
-        return
-    if by_places and by_places[0].at_s == first:
-        yield _binding(outcome, by_places, code="running_cap_binds", what=_cap_words(served), change=_more(served))
-    else:
-        yield _binding(outcome, by_room, code="kv_pool_binds", what=_pool_words(served), change=None)
-
-
-def _binding(
-    outcome: Outcome, samples: list[Sample], *, code: str, what: str, change: dict[str, int] | None
-) -> Finding:
-    running = sum(_running(each) for each in samples) / len(samples)
-    share = len(samples) / len(outcome.whole_line)
-    return Finding(
-        code=code,
-        severity="warning",
-        message=(
-            f"{what} From {show(samples[0].at_s, 's')} on and for {percent(share)} of the run requests wait for it "
-            f"while {show(running, 'requests')} run; at most {max(each.waiting for each in samples):,} wait."
-        ),
-        metric="ttft_mean_s",
-        suggestion=None if change is None else "Let more requests run at once, and simulate again.",
-        change=change,
-    )
-
-
-def _cap_words(served: Served) -> str:
-    return f"The limit of {show(served.all_running, 'requests')} running binds before the KV pool does."
-
-
-def _pool_words(served: Served) -> str:
-    return (
-        f"The KV pool of {show(served.all_kv_tokens, 'tokens')} binds before the limit of "
-        f"{show(served.all_running, 'requests')} running does."
-    )
-
-
-def _more(served: Served) -> dict[str, int]:
-    return {"max_num_seqs": 2 * served.most_running}
-
-
-def _running(sample: Sample) -> int:
-    return sample.running + sample.queued
-
-
-def _preempted(outcome: Outcome) -> Iterator[Finding]:
-    """Requests that had to give up their cache, and what that cost."""
-    if not outcome.preempted:
-        return
-    share = recomputed_share(outcome)
-    often = "once" if outcome.preempted == 1 else f"{outcome.preempted:,} times"
-    yield Finding(
-        code="preempted",
-        severity="warning" if share >= NOTABLE else "info",
-        message=(
-            f"A running request gave up its cache {often} because the pool was full, and computed prompt and answer so "
-            f"far again later: {outcome.preempted_tokens:,} tokens, {percent(share)} of what was computed in prompts."
-        ),
-        metric="preemptions",
-    )
+def _limits(served: Served) -> engine_findings.Limits:
+    return engine_findings.Limits(served.all_kv_tokens, served.all_running, served.all_blocks)
 
 
 def _refused(served: Served, *, outcome: Outcome) -> Iterator[Finding]:

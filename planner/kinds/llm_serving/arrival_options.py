@@ -15,13 +15,14 @@ USUAL_MEAN_TO_PEAK = 0.6
 _TRACE = ("arrivals", ("auto", "trace"))
 _DAY = ("arrivals", ("diurnal",))
 _BURSTS = ("arrivals", ("bursty",))
+_CLOSED = ("arrivals", ("closed",))
 
 OPTIONS = (
     OptionDef(
         "arrivals",
         _("They come"),
         "auto",
-        choices=("auto", "trace", "poisson", "diurnal", "bursty", "gamma"),
+        choices=("auto", "trace", "poisson", "diurnal", "bursty", "gamma", "closed"),
         choice_labels=(
             _("the trace, else Poisson"),
             _("the trace"),
@@ -29,6 +30,7 @@ OPTIONS = (
             _("by the hour of the day"),
             _("in bursts"),
             _("at uneven gaps"),
+            _("from clients that wait for their answers"),
         ),
         group=GROUP,
         help=_("Drawn arrivals with a trace take their lengths from it, in any order."),
@@ -40,6 +42,7 @@ OPTIONS = (
         minimum=1e-4,
         maximum=1e4,
         group=GROUP,
+        only_with=("arrivals", ("auto", "trace", "poisson", "diurnal", "bursty", "gamma")),
         help=_("Multiplies the peak rate; a trace is replayed that many times as fast."),
     ),
     OptionDef(
@@ -108,6 +111,28 @@ OPTIONS = (
         group=GROUP,
         only_with=("arrivals", ("gamma",)),
         help=_("Standard deviation over mean: 0 is a metronome, 1 is Poisson, more comes in clumps."),
+    ),
+    OptionDef(
+        "clients",
+        _("Clients"),
+        64,
+        minimum=1,
+        maximum=1_000_000,
+        whole=True,
+        group=GROUP,
+        only_with=_CLOSED,
+        help=_("Each sends its next request when it has its answer; those of a trace in its order."),
+    ),
+    OptionDef(
+        "think_s",
+        _("Pause of a client"),
+        0.0,
+        unit="s",
+        minimum=0.0,
+        maximum=1e6,
+        group=GROUP,
+        only_with=_CLOSED,
+        help=_("From the end of an answer to the next request."),
     ),
     OptionDef(
         "spike_at_s",
@@ -202,6 +227,8 @@ class ArrivalOptions:
     burst_s: float = 30.0
     calm_s: float = 270.0
     gap_cv: float = 2.0
+    clients: float = 64
+    think_s: float = 0.0
     spike_at_s: float | None = None
     spike_times: float = 3.0
     spike_for_s: float = 60.0
@@ -209,6 +236,11 @@ class ArrivalOptions:
     warp_to_s: float | None = None
     warp_keeps: str = "requests"
     repeat: float = 1
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether requests come when answers end."""
+        return self.arrivals == "closed"
 
     def replays(self, *, has_trace: bool) -> bool:
         """Whether the moments are those of a trace; raises ValueError where there is none."""

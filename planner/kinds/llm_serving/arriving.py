@@ -112,6 +112,8 @@ def arrive(spec: LlmServingSpec, *, request: SimulationRequest, chosen: ArrivalO
     trace = request.workload
     if trace is not None and chosen.replays(has_trace=True):
         return plan_for(trace, request=request, chosen=chosen).count > 0
+    if chosen.is_closed:
+        return trace is None or trace.requests > 0
     return spec.peak_rps > 0 and (trace is None or trace.requests > 0)
 
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from planner.core.catalog import Catalog
 from planner.core.result import Result
 from planner.core.simulation import SimulationRequest, Workload
+from planner.kinds.llm_serving import closed_loop, engine
 from planner.kinds.llm_serving.arriving import mean_rps, plan_for
 from planner.kinds.llm_serving.estimate import answer
-from planner.kinds.llm_serving.fleet import fleet_for
+from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import physics
 from planner.kinds.llm_serving.plan import plan
 from planner.kinds.llm_serving.simulation_options import Options, check, options
@@ -41,9 +42,22 @@ def expected(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
     """
     chosen = options(request.options)
     check(spec, request=request, chosen=chosen)
-    sized = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
+    facts = physics(spec, catalog=catalog)
+    sized = fleet_for(spec, physics=facts, rps=spec.peak_rps)
+    engine.check_fleet(spec, facts=facts, fleet=sized, chosen=chosen)
+    load = load_of(spec, request=request, chosen=chosen)
+    if chosen.is_closed:
+        load["peak_rps"] = closed_rps(spec, catalog, request, fleet=sized)
+    return answer(plan(spec.model_copy(update=load), catalog=catalog, bought=sized), catalog=catalog)
+
+
+def closed_rps(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, *, fleet: Fleet) -> float:
+    """What the clients of a closed loop reach [req/s] by the estimate; raises ValueError for a run far too long."""
+    chosen = options(request.options)
     loaded = spec.model_copy(update=load_of(spec, request=request, chosen=chosen))
-    return answer(plan(loaded, catalog=catalog, bought=sized), catalog=catalog)
+    rps = closed_loop.rate_rps(loaded, facts=physics(loaded, catalog=catalog), fleet=fleet, chosen=chosen)
+    closed_loop.check(request, rps=rps)
+    return rps
 
 
 def load_of(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) -> Load:
@@ -53,6 +67,8 @@ def load_of(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options
     the design's own estimate is of its peak.
     """
     trace = request.workload
+    if chosen.is_closed:
+        return {} if trace is None or not trace.requests else _in_turn(trace, requests=request.requests)
     if trace is None:
         return {"peak_rps": mean_rps(spec, request=request, chosen=chosen)}
     if not trace.requests:
@@ -63,11 +79,24 @@ def load_of(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options
     replay = plan_for(trace, request=request, chosen=chosen)
     if not replay.count:
         return {"peak_rps": 0.0}
-    load = {**_lengths(trace, times=replay.times), "peak_rps": _rate(replay)}
-    prompts, times = trace.input_tokens, replay.times
-    if trace.cached_tokens is not None and prompts @ times:
-        load["prefix_hit_rate"] = float(trace.cached_tokens @ times / (prompts @ times))
-    return load
+    return {**_lengths(trace, times=replay.times), **_hits(trace, times=replay.times), "peak_rps": _rate(replay)}
+
+
+def _in_turn(trace: Workload, *, requests: int | None) -> Load:
+    """What clients bring that send the requests of a trace in its order, again and again; all alike without an end."""
+    times = np.ones(trace.requests, np.int64)
+    if requests is not None:
+        rounds, rest = divmod(requests, trace.requests)
+        times = rounds + (np.arange(trace.requests) < rest)
+    return {**_lengths(trace, times=times), **_hits(trace, times=times)}
+
+
+def _hits(trace: Workload, *, times: NDArray[np.int64]) -> Load:
+    """The share of the input that a trace says is found in a cache, if it does."""
+    prompts = trace.input_tokens
+    if trace.cached_tokens is None or not prompts @ times:
+        return {}
+    return {"prefix_hit_rate": float(trace.cached_tokens @ times / (prompts @ times))}
 
 
 def _rate(replay: Plan) -> float:

@@ -64,6 +64,8 @@ class Physics:
     decode_fixed_s: float
     decode_sequence_s: float
     decode_kv_token_s: float
+    tokens_per_step: float
+    """Of a sequence on average, accepted drafts included; the times of decode above are divided by it."""
 
     context_tokens: float
     kv_bytes_per_token: float
@@ -167,6 +169,7 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         decode_fixed_s=decode_fixed_s,
         decode_sequence_s=max(0.0, decode_slope_s - kv_read_s * spec.mean_context_tokens),
         decode_kv_token_s=kv_read_s,
+        tokens_per_step=1 + (spec.mtp_accepted_tokens if spec.mtp == "on" and llm.mtp_layers else 0.0),
         context_tokens=spec.mean_context_tokens,
         kv_bytes_per_token=kv_token,
         kv_copies=copies,

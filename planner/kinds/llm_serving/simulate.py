@@ -6,6 +6,7 @@ Estimate and simulation read the same `Physics`; what differs is queueing, batch
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from planner.core.replications import Repeated
 from planner.core.result import Finding, Result
 from planner.core.run_options import check_seed
 from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
-from planner.kinds.llm_serving import simulated
+from planner.kinds.llm_serving import closed_loop, engine, simulated
 from planner.kinds.llm_serving.arriving import (
     DEFAULT_DURATION_S,
     MAX_REQUESTS,
@@ -26,7 +27,7 @@ from planner.kinds.llm_serving.arriving import (
 )
 from planner.kinds.llm_serving.controlled import control_for, recovery_for
 from planner.kinds.llm_serving.drills import DRILLS
-from planner.kinds.llm_serving.expected import expected
+from planner.kinds.llm_serving.expected import closed_rps, expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.physics import Physics, physics
 from planner.kinds.llm_serving.simulation_charts import charts
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
     from sims.systems.llm_serving import Config, Outcome
 
 BUDGET_S = 3600.0
-KV_HEADROOM_TOKENS = 64
-"""Left for each sequence when a decode rank admits by tokens in use, as engines do and as the estimate counts KV.
-Where KV binds, reserving whole answers would serve 5 to 7 % less, and no air at all would send one request in eight
-back to prefill; see METHOD.md."""
 
 
 def config_for(
@@ -55,31 +52,22 @@ def config_for(
     """The estimator's numbers as the simulator wants them: per unit, per sequence and per token."""
     from sims.systems.llm_serving import Config
 
-    gpus = facts.decode_unit_gpus
     egress_s = ingress_s = 0.0
     if facts.nic_bytes_per_s is not None:
         rank_gpus = facts.prefill_unit_gpus / facts.prefill_lanes
         egress_s = facts.kv_bytes_per_token / (facts.nic_bytes_per_s * rank_gpus)
         if decode_gpu_nic_bytes_per_s:
-            ingress_s = facts.kv_bytes_per_token / (decode_gpu_nic_bytes_per_s * gpus / facts.decode_lanes)
-    return Config(
+            ingress_s = facts.kv_bytes_per_token / (
+                decode_gpu_nic_bytes_per_s * facts.decode_unit_gpus / facts.decode_lanes
+            )
+    config = Config(
+        **engine.numbers(facts, chosen=chosen),
         aggregated=spec.is_aggregated,
         prefill_units=0 if spec.is_aggregated else fleet.prefill.units,
         decode_units=fleet.decode.units,
-        prefill_ranks=facts.prefill_lanes,
-        decode_ranks=facts.decode_lanes,
-        prefill_budget_tokens=max(1, int(facts.prefill_step_tokens)),
-        prefill_step_s=facts.prefill_step_fixed_s,
-        prefill_s_per_token=facts.prefill_token_s,
-        step_s=facts.decode_fixed_s,
-        step_s_per_sequence=facts.decode_sequence_s / gpus,
-        step_s_per_kv_token=facts.decode_kv_token_s / gpus,
-        kv_capacity_tokens=int(facts.kv_tokens_per_decode_unit),
         egress_s_per_token=egress_s,
         ingress_s_per_token=ingress_s,
         hand_over_s=facts.handover_fixed_s,
-        kv_admission="retract",
-        kv_headroom_tokens=KV_HEADROOM_TOKENS,
         gateway_s=facts.gateway_s,
         router=chosen.router,
         prefix_cache_tokens=int(facts.kv_tokens_per_prefill_unit) if chosen.prefix_hits == OWN_CACHES else 0,
@@ -87,10 +75,16 @@ def config_for(
         ttft_slo_s=spec.ttft_p99_slo_s,
         tpot_slo_s=spec.tpot_slo_s,
     )
+    return engine.with_odd_units(config, chosen=chosen)
 
 
-def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int) -> Arrivals:
-    """The source of requests that was asked for; raises ValueError when it is impossible or far too long."""
+def arrivals_for(
+    spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options, most_tokens: int, rps: float = 0.0
+) -> Arrivals:
+    """The source of requests that was asked for; raises ValueError when it is impossible or far too long.
+
+    ``rps`` is what the clients of a closed loop are expected to reach.
+    """
     check(spec, request=request, chosen=chosen)
     spread = chosen.prefix_hits == "spread"
     trace = request.workload
@@ -98,6 +92,8 @@ def arrivals_for(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Op
         own = chosen.prefix_hits == OWN_CACHES
         return replayed_for(spec, request=request, workload=trace, chosen=chosen, spread_hits=spread, own_caches=own)
     lengths = lengths_for(spec, spread_hits=spread, most_tokens=most_tokens)
+    if chosen.is_closed:
+        return closed_loop.loop_for(spec, request=request, chosen=chosen, lengths=lengths, rps=rps)
     return drawn_for(spec, request=request, chosen=chosen, lengths=lengths)
 
 
@@ -113,13 +109,22 @@ def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
     """What is to be simulated: the fleet that the estimate sizes for this spec."""
     facts = physics(spec, catalog=catalog)
     fleet = fleet_for(spec, physics=facts, rps=spec.peak_rps)
-    return simulated.Run(spec=spec, facts=facts, fleet=fleet, request=request, catalog_digest=catalog.digest)
+    chosen = options(request.options)
+    engine.check_fleet(spec, facts=facts, fleet=fleet, chosen=chosen)
+    return simulated.Run(
+        spec=spec,
+        facts=facts,
+        fleet=fleet,
+        request=request,
+        chosen=chosen,
+        closed_rps=closed_rps(spec, catalog, request, fleet=fleet) if chosen.is_closed else None,
+        catalog_digest=catalog.digest,
+    )
 
 
 def why_not(this: simulated.Run) -> Finding | None:
     """Why there is nothing to simulate, if there is not."""
-    chosen = options(this.request.options)
-    return simulated.nothing_to_run(this, arriving=arrive(this.spec, request=this.request, chosen=chosen))
+    return simulated.nothing_to_run(this, arriving=arrive(this.spec, request=this.request, chosen=this.chosen))
 
 
 def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, hooks: Hooks) -> Mapping[str, Outcome]:
@@ -145,7 +150,8 @@ def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, 
     decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
     nic = decode_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency if decode_gpu.has("nic_bytes_per_s") else None
     most_tokens = int(catalog.llm(spec.llm).max_context_tokens)
-    arrivals = arrivals_for(spec, request=request, chosen=chosen, most_tokens=most_tokens)
+    rps = this.closed_rps or 0.0
+    arrivals = arrivals_for(spec, request=request, chosen=chosen, most_tokens=most_tokens, rps=rps)
     horizon_s = arrivals.horizon_s
     stay_s = residence_s(spec, facts=facts, workload=request.workload)
     warmup_s = warm_up_s(horizon_s=horizon_s, residence_s=stay_s) if chosen.warmup_s is None else chosen.warmup_s
@@ -173,6 +179,8 @@ def conclude(
     this = this_run(spec, catalog, request)
     if reason := why_not(this):
         return simulated.empty(this, finding=reason)
+    if this.chosen.odd_units:
+        this = replace(this, alike_tpot_p99_s=expected(spec, catalog, request).value("tpot_p99_s"))
     return simulated.result(this, outcome=next(iter(observed.values())))
 
 

@@ -11,11 +11,13 @@ from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Seri
 from planner.core.simulated import measured, nothing_ran, plain, provenance, unreliable
 from planner.core.simulation import SimulationRequest
 from planner.core.text import gettext_noop as _
+from planner.kinds.llm_serving import engine
 from planner.kinds.llm_serving import simulated_losses as losses
 from planner.kinds.llm_serving.fleet import Fleet
 from planner.kinds.llm_serving.loss_metrics import LOSS_METRICS
 from planner.kinds.llm_serving.metrics import BY_NAME, LOAD, count, latency
 from planner.kinds.llm_serving.physics import Physics
+from planner.kinds.llm_serving.simulation_options import Options
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 if TYPE_CHECKING:
@@ -82,7 +84,16 @@ class Run:
     facts: Physics
     fleet: Fleet
     request: SimulationRequest
+    chosen: Options
     catalog_digest: str
+    closed_rps: float | None = None
+    """What the clients of a closed loop reach by the estimate."""
+    alike_tpot_p99_s: float | None = None
+    """By the estimate, were all units alike; of a fleet in which some are slower."""
+
+    def keeps_up(self, outcome: Outcome) -> bool:
+        """Whether the fleet kept up; clients that wait for their answers cannot outrun it."""
+        return self.chosen.is_closed or outcome.is_steady
 
     @property
     def objectives(self) -> Mapping[str, float]:
@@ -101,7 +112,7 @@ def nothing_to_run(run: Run, *, arriving: bool) -> Finding | None:
             "The design has no units for these requests: its peak rate or one of its lengths is zero.",
             suggestion="Set the peak rate and the lengths to those of the workload.",
         )
-    if run.facts.kv_tokens_per_decode_unit < 1:
+    if engine.kv_tokens(run.facts, chosen=run.chosen) < engine.ranks(run.spec, facts=run.facts):
         needed = run.facts.decode_memory.weights_bytes
         return Finding(
             "kv_does_not_fit",
@@ -194,7 +205,9 @@ def _counts(outcome: Outcome) -> dict[str, float | None]:
 def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Answer:
     ttft, tpot = metrics["ttft_p99_s"], metrics["tpot_p99_s"]
     good = metrics["goodput_share"].value
-    if not outcome.is_steady:
+    if outcome.rejected == outcome.arrived:
+        sentence = "**No request fits.** Each needs more KV than a rank of a unit has."
+    elif not run.keeps_up(outcome):
         sentence = f"**The fleet does not keep up.** {_flows(outcome)} and latencies grow with the length of the run."
     elif ttft.value is None:
         sentence = "**Too short to measure.** No request was answered after the warm-up."
@@ -227,12 +240,14 @@ def _flows(outcome: Outcome) -> str:
 def _findings(
     run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric], intervals: Mapping[str, Interval | None]
 ) -> Sequence[Finding]:
+    from planner.kinds.llm_serving import simulated_engines as engines
     from planner.kinds.llm_serving import simulated_findings as write
 
     return [
         *write.not_steady(run, outcome=outcome),
         *write.cut_short(outcome),
-        *write.missed(metrics, steady=outcome.is_steady),
+        *write.missed(metrics, steady=run.keeps_up(outcome)),
+        *engines.findings(run, outcome=outcome, tpot=metrics["tpot_p99_s"]),
         *write.refused(outcome),
         *unreliable(intervals, definitions=DEFINITIONS),
         *write.other_workload(run, outcome=outcome),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
-from planner.kinds.llm_serving.simulation_options import OWN_CACHES, options
+from planner.kinds.llm_serving.simulation_options import OWN_CACHES
 
 if TYPE_CHECKING:
     from planner.kinds.llm_serving.simulated import Run
@@ -20,7 +20,7 @@ ALIKE = 0.1
 
 def not_steady(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     """The fleet fell behind."""
-    if outcome.is_steady:
+    if run.keeps_up(outcome):
         return []
     inside = [sample.in_flight for sample in outcome.samples] or [outcome.in_flight]
     message = (
@@ -72,8 +72,8 @@ def refused(outcome: Outcome) -> Sequence[Finding]:
     if not outcome.rejected:
         return []
     text = (
-        f"{outcome.rejected:,} requests need more KV than a unit has ({outcome.config.kv_capacity_tokens:,} tokens); "
-        "they were refused once and not tried again."
+        f"{outcome.rejected:,} requests need more KV than a rank of a unit has "
+        f"({outcome.config.most_tokens:,} tokens); they were refused once and not tried again."
     )
     return [Finding("too_long_refused", "warning", text, "requests_rejected")]
 
@@ -81,7 +81,7 @@ def refused(outcome: Outcome) -> Sequence[Finding]:
 def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     """The trace is not what the design was sized for: says so, and what the estimate beside it is of."""
     trace, spec = run.request.workload, run.spec
-    if trace is None or not outcome.arrived:
+    if trace is None or not outcome.arrived or run.chosen.is_closed:
         return []
     came = (outcome.arrived_rps, float(trace.input_tokens.mean()), float(trace.output_tokens.mean()))
     sized = (spec.peak_rps, spec.input_tokens, spec.output_tokens)
@@ -100,7 +100,7 @@ def other_workload(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
 def own_hits(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     """What the units' own caches found, beside what one without limit would have."""
     found, trace = outcome.rates.get("prefix_hit_share"), run.request.workload
-    if found is None or options(run.request.options).prefix_hits != OWN_CACHES:
+    if found is None or run.chosen.prefix_hits != OWN_CACHES:
         return []
     tokens = run.facts.kv_tokens_per_prefill_unit
     text = f"The caches of the prefill units, {show(tokens, 'tokens')} each, found {show(found, 'ratio')} of the input."
@@ -112,7 +112,7 @@ def own_hits(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
 
 def rate_varied(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     """Between which rates requests came, where they were drawn at a rate that changes."""
-    chosen = options(run.request.options)
+    chosen = run.chosen
     replays = chosen.replays(has_trace=run.request.workload is not None)
     if replays or (chosen.arrivals not in ("diurnal", "bursty") and chosen.spike_at_s is None):
         return []

@@ -9,9 +9,10 @@ from typing import Any
 from planner.core.run_options import check_moments, read_options
 from planner.core.simulation import OptionDef, SimulationRequest
 from planner.core.text import gettext_noop as _
-from planner.kinds.llm_serving import arrival_options, control_options
+from planner.kinds.llm_serving import arrival_options, control_options, engine_options
 from planner.kinds.llm_serving.arrival_options import ArrivalOptions
 from planner.kinds.llm_serving.control_options import ControlOptions
+from planner.kinds.llm_serving.engine_options import EngineOptions
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 OWN_CACHES = "own_caches"
@@ -53,12 +54,13 @@ OPTIONS = (
         maximum=1e7,
         help=_("Cut from the measurements. Empty: five mean stays of a request, at most a quarter of the run."),
     ),
+    *engine_options.OPTIONS,
     *control_options.OPTIONS,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Options(ArrivalOptions, ControlOptions):
+class Options(ArrivalOptions, EngineOptions, ControlOptions):
     """The options with their defaults filled in."""
 
     router: str = "least_loaded"
@@ -70,6 +72,7 @@ def check(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) 
     """Refuse options that do not go together, or lie beyond the run; raises ValueError that names one."""
     replays = chosen.replays(has_trace=request.workload is not None)
     arrival_options.check(chosen, replays=replays)
+    engine_options.check(spec, chosen=chosen)
     if chosen.prefix_hits == OWN_CACHES:
         if spec.is_aggregated:
             raise ValueError("options.prefix_hits: only units of prefill alone have caches of their own here")
