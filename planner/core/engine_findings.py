@@ -110,9 +110,10 @@ def _binding(
 ) -> Finding:
     running = sum(inside(each) for each in moments) / len(moments)
     share = len(moments) / len(outcome.whole_line)
+    run = "runs" if round(running, 2) == 1 else "run"
     text = (
         f"{what} From {show(moments[0].at_s, 's')} on and for {percent(share)} of the run requests wait for it "
-        f"while {show(running, 'requests')} {'runs' if round(running, 2) == 1 else 'run'}; at most {max(each.waiting for each in moments):,} wait."
+        f"while {show(running, 'requests')} {run}; at most {max(each.waiting for each in moments):,} wait."
     )
     suggestion, change = then
     return Finding(code, "warning", text, metric, suggestion, change)
