@@ -2,6 +2,10 @@
 
 The caches are those of `sims.parts.segments`: exact, block by block, least recently used first. Prompts name their last
 shared segment and their number of blocks; what follows the shared part is their own and only takes room.
+
+An engine of a replica keeps them in the KV blocks that no request holds, and gives them up as requests take these. A
+request holds all its blocks itself, also those whose content it found: what it shares with others that run is counted
+for each of them, which is more than an engine that counts references needs, and never less.
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ from sims.engine.kernel import inner
 from sims.engine.lists import END
 from sims.parts import segments
 from sims.parts.records import pool_of, records
-from sims.parts.segments import NOBODY, cached_blocks, drop_if_gone, insert, note_change, unlink
+from sims.parts.segments import NOBODY, cached_blocks, drop_if_gone, evict, insert, note_change, unlink
+
+WANTS_ENTRIES = 4
+"""Why a loop returned, beside those of `sims.engine.run`: no room to tell of more prompts."""
 
 FIRST_ENTRIES = 1 << 14
 MOST_ENTRIES = 1 << 25
@@ -71,6 +78,21 @@ def keep_prompt(state, i, request):  # type: ignore[no-untyped-def]
     """A prompt has been computed by an instance and stays in its cache."""
     if request.blocks > 0 and state.params[0].cache_blocks > 0:
         insert(state, i, request.stem, NOBODY, request.blocks)
+
+
+@inner
+def keep_shared(state, i, request):  # type: ignore[no-untyped-def]
+    """A prompt has been computed and its answer is still under way: what it shares can be found already."""
+    if request.stem != NOBODY and state.params[0].cache_blocks > 0:
+        insert(state, i, request.stem, NOBODY, min(request.blocks, state.stems[request.stem].end))
+
+
+@inner
+def fit_cache(state, u, e):  # type: ignore[no-untyped-def]
+    """An engine's cache keeps what the blocks hold that no request has."""
+    if state.params[0].cache_blocks > 0:
+        free_tokens = state.engines[e].free * state.units[u].block_tokens
+        evict(state, e, min(state.params[0].cache_blocks, free_tokens // state.params[0].prefix_block_tokens))
 
 
 @inner

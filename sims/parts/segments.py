@@ -195,9 +195,9 @@ def touch(state, i, entry, length):  # type: ignore[no-untyped-def]
 
 
 @inner
-def evict(state, i):  # type: ignore[no-untyped-def]
+def evict(state, i, capacity):  # type: ignore[no-untyped-def]
     """Drop blocks, deepest of the oldest first, until the cache fits."""
-    cache, capacity = state.caches[i], state.params[0].cache_blocks
+    cache = state.caches[i]
     for _ in range(len(state.entries)):
         if cache.used <= capacity:
             break
@@ -234,7 +234,7 @@ def insert(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
                 entry = new_entry(state, i, node, NOBODY)
             touch(state, i, entry, want)
         node = state.stems[node].parent
-    evict(state, i)
+    evict(state, i, state.params[0].cache_blocks)
 
 
 @inner

@@ -19,13 +19,14 @@ from sims.parts.decode import clock_at, commit_steps, span_s, steps_for, steps_t
 from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.meter import on_first_token, on_gap, on_tokens
 from sims.parts.prefill import clear_queue
+from sims.parts.prefix_caches import WANTS_ENTRIES, fit_cache, has_entries, keep_prompt, keep_shared, lose_cache
 from sims.parts.records import PARKED, RUNNING, WAITING
 from sims.parts.routing.dispatch import CODES, choose
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.lockstep import find_slowest, macro_steps
-from sims.systems.llm_serving.scheduler import schedule_engine, settle, stop_decoding
+from sims.systems.llm_serving.scheduler import found_in_engine, schedule_engine, settle, stop_decoding
 
-LEAST_LOADED = CODES["least_loaded"]
+LEAST_LOADED, CACHE_AWARE = CODES["least_loaded"], CODES["cache_aware"]
 
 
 @inner
@@ -68,37 +69,45 @@ def add_load(state, u, tokens):  # type: ignore[no-untyped-def]
 
 
 @inner
-def choose_replica(state):  # type: ignore[no-untyped-def]
-    """The replica that the router names; the least loaded of all needs no search, unless it takes no requests."""
-    lightest = next_source(state.load_tree)
-    if state.params[0].router == LEAST_LOADED and state.units[lightest].alive == 1:
-        return lightest
-    return choose(state.params[0].router, state.units, state.totals[0].turn_unit)
+def choose_engine(state, u, request):  # type: ignore[no-untyped-def]
+    """The engine of a replica with the fewest tokens pledged, less what a router that knows caches finds in it."""
+    unit, knows = state.units[u], state.params[0].router == CACHE_AWARE
+    best, least = unit.first_rank, 0
+    for e in range(unit.first_rank, unit.first_rank + unit.ranks):
+        weighs = state.engines[e].load
+        if knows:
+            weighs -= found_in_engine(state, e, request)
+        if e == unit.first_rank or weighs < least:
+            best, least = e, weighs
+    return best
 
 
 @inner
-def least_engine(state, u):  # type: ignore[no-untyped-def]
-    """The engine of a replica with the fewest tokens pledged; ties go to the first."""
-    unit = state.units[u]
-    best = unit.first_rank
-    for e in range(unit.first_rank + 1, unit.first_rank + unit.ranks):
-        if state.engines[e].load < state.engines[best].load:
-            best = e
-    return best
+def choose_replica(state, request):  # type: ignore[no-untyped-def]
+    """The replica that the router names; the least loaded of all needs no search, unless it takes no requests."""
+    router = state.params[0].router
+    lightest = next_source(state.load_tree)
+    if router == LEAST_LOADED and state.units[lightest].alive == 1:
+        return lightest
+    if router == CACHE_AWARE:
+        for u in range(len(state.units)):
+            e = choose_engine(state, u, request)
+            state.units[u].asks = request.input + request.output - found_in_engine(state, e, request)
+    return choose(router, state.units, state.totals[0].turn_unit)
 
 
 @inner
 def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the replica that the router names; an idle one wakes, a macro-step ends at its boundary."""
     totals, request = state.totals[0], state.requests[slot]
-    u = choose_replica(state)
+    u = choose_replica(state, request)
     if u < 0:
         request.stage = PARKED
         push(state.parked[0], state.requests, slot)
         return
     totals.turn_unit = (u + 1) % len(state.units)
     unit = state.units[u]
-    request.rank = least_engine(state, u)
+    request.rank = choose_engine(state, u, request)
     engine = state.engines[request.rank]
     request.stage = WAITING
     request.unit = u
@@ -145,7 +154,10 @@ def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     for e in range(unit.first_rank, unit.first_rank + unit.ranks):
         for _ in range(state.queues[e].queued):
             unit.filling -= 1
-            end_prompt(state, u, e, pop(state.queues[e], state.requests), now_s)
+            slot = pop(state.queues[e], state.requests)
+            keep_shared(state, e, state.requests[slot])
+            fit_cache(state, u, e)
+            end_prompt(state, u, e, slot, now_s)
     unit.tokens = 0
 
 
@@ -158,6 +170,9 @@ def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     settle(state, unit, request, request.output, now_s)
     leave(engine, state.requests, slot)
     engine.free += blocks_of(request.origin + unit.clock - 1, unit.block_tokens)
+    # Its blocks are now the youngest of those that no request holds.
+    keep_prompt(state, request.rank, request)
+    fit_cache(state, u, request.rank)
     engine.load -= request.input + request.output
     add_load(state, u, -request.input - request.output)
     end_answer(state, slot, now_s)
@@ -216,6 +231,14 @@ def clear_engines(state, u):  # type: ignore[no-untyped-def]
         engine.queued = engine.admitted = engine.running = engine.origin = engine.tokens = engine.load = 0
         engine.free = engine.blocks
         state.places[e, :] = 0
+        lose_cache(state, e)
+
+
+@inner
+def prompts_ending(state, u):  # type: ignore[no-untyped-def]
+    """Prompts that may be kept at the end of the step under way: those it completes, and those whose answers end."""
+    unit = state.units[u]
+    return unit.running + unit.filling if state.params[0].cache_blocks > 0 else 0
 
 
 @loop
@@ -232,6 +255,8 @@ def advance(state, until_s, most_events):  # type: ignore[no-untyped-def]
             return REACHED
         if source == ARRIVALS and not has_slot(totals):
             return WANTS_SLOTS
+        if source != ARRIVALS and not has_entries(state, prompts_ending(state, source - 1)):
+            return WANTS_ENTRIES
         begin_event(totals, now_s)
         if source == ARRIVALS:
             slot = take_arrival(state, now_s)

@@ -49,6 +49,9 @@ def _audit_blocks(state: State, u: int, e: int, running: np.recarray, filling: n
     tokens = np.concatenate([running.origin + clock - 1, filling.input + filling.generated - filling.todo])
     held = int((-(-tokens // block)).sum())
     conserved(name=f"blocks of engine {e}", left=int(engine.blocks), right=held + int(engine.free))
+    if state.params[0].cache_blocks > 0:
+        cached = int(state.caches[e].used * state.params[0].prefix_block_tokens)
+        holds(cached <= engine.free * block, name=f"the cache of engine {e} holds blocks of requests")
     holds(engine.free >= 0, name=f"engine {e} holds more blocks than it has")
 
 

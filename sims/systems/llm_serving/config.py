@@ -153,7 +153,8 @@ class Config(UnitTraits):
     tpot_slo_s: float = math.inf
     recovery: Recovery = field(default_factory=Recovery)
     prefix_cache_tokens: int = 0
-    """Of each prefill unit: room for the KV of prompts that it has computed, found again by their blocks."""
+    """Of each prefill unit: room for the KV of prompts that it has computed, found again by their blocks. Of each
+    engine of a replica: at most so much of the KV that no request holds."""
     kv_admission: str = "reserve"
     """Of decode units: ``reserve`` room for prompt and full answer, or admit by tokens in use and ``retract`` the last
     admitted when a rank is full; with ``kv_headroom_tokens`` left for each sequence at admission."""

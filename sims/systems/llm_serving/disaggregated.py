@@ -14,7 +14,7 @@ from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.link import hand_over
 from sims.parts.meter import on_first_token
 from sims.parts.prefill import fill_step, least_rank
-from sims.parts.prefix_caches import found_tokens, has_entries, keep_prompt
+from sims.parts.prefix_caches import WANTS_ENTRIES, found_tokens, has_entries, keep_prompt
 from sims.parts.ranks import expect, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import CODES, choose
@@ -22,7 +22,6 @@ from sims.systems.llm_serving.decoding import begin_steps, end_steps, look_up_at
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.retraction import overflows, retract
 
-WANTS_ENTRIES = 4
 CACHE_AWARE = CODES["cache_aware"]
 
 

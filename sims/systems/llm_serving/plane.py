@@ -12,7 +12,7 @@ from sims.engine.plane import Chunk, StatePlane
 from sims.engine.run import MemoryBudgetError
 from sims.engine.sketch import percentile
 from sims.parts.drafts import steps_drawn
-from sims.parts.prefix_caches import MOST_ENTRIES
+from sims.parts.prefix_caches import MOST_ENTRIES, WANTS_ENTRIES
 from sims.parts.records import FETCHING, PARKED, PREFILL, RUNNING, WAITING, doubled
 from sims.systems.llm_serving import aggregated, disaggregated, faults
 from sims.systems.llm_serving.config import Config
@@ -63,7 +63,7 @@ class ServingPlane(StatePlane[State]):
             )
 
     def _grow(self, code: int) -> None:
-        if code == disaggregated.WANTS_ENTRIES:
+        if code == WANTS_ENTRIES:
             if len(self.state.entries) >= MOST_ENTRIES:
                 raise MemoryBudgetError
             book = self.state.totals[0]

@@ -18,6 +18,7 @@ from sims.parts.admitted import enter, leave
 from sims.parts.blocks import blocks_of, blocks_taken, place_of
 from sims.parts.decode import clock_at, written
 from sims.parts.meter import on_tokens
+from sims.parts.prefix_caches import fit_cache, found_tokens
 from sims.parts.records import PREFILL, RUNNING, WAITING
 
 
@@ -114,6 +115,14 @@ def go_on(state, u, e, now_s):  # type: ignore[no-untyped-def]
 
 
 @inner
+def found_in_engine(state, e, request):  # type: ignore[no-untyped-def]
+    """Tokens that an engine need not compute of a prompt: none of one that brings some along; the last is always."""
+    if request.todo < request.input + request.generated:
+        return 0
+    return min(request.todo - 1, found_tokens(state, e, request))
+
+
+@inner
 def admit(state, u, e):  # type: ignore[no-untyped-def]
     """Let prompts in while sequences, budget and blocks allow."""
     unit, engine = state.units[u], state.engines[e]
@@ -123,17 +132,30 @@ def admit(state, u, e):  # type: ignore[no-untyped-def]
             break
         request = state.requests[engine.head]
         whole = request.input + request.generated
-        take = min(request.todo, left)
-        first = blocks_of(whole - request.todo + take, unit.block_tokens)
+        found = found_in_engine(state, e, request)
+        take = min(request.todo - found, left)
+        first = blocks_of(whole - request.todo + found + take, unit.block_tokens)
         need = blocks_of(whole, unit.block_tokens) if unit.reserve_full_prompt == 1 else first
         if need > engine.free:
             break
         slot = pop(engine, state.requests)
         engine.free -= first
         enter(engine, state.requests, slot)
+        find_prompt(state, request, found)
         request.stage = PREFILL
         unit.filling += 1
         fill(state, e, slot, take)
+        fit_cache(state, u, e)
+
+
+@inner
+def find_prompt(state, request, found):  # type: ignore[no-untyped-def]
+    """So much of a prompt need not be computed; count what was asked for and found when it comes for the first time."""
+    request.todo -= found
+    request.cached += found
+    if request.generated == 0:
+        state.totals[0].prompt_tokens += request.input
+        state.totals[0].hit_tokens += request.cached
 
 
 @inner
@@ -143,6 +165,7 @@ def schedule_engine(state, u, e, now_s):  # type: ignore[no-untyped-def]
     engine.tokens = 0
     engine.pairs = 0.0
     gone = go_on(state, u, e, now_s)
+    fit_cache(state, u, e)
     if gone == 0:
         admit(state, u, e)
     return gone

@@ -127,7 +127,7 @@ def make_state(
     loads, load_tree = clock_arrays(len(units))
     loads[: len(units)] = 0.0
     fillers = units if config.aggregated else prefills
-    caches = cache_arrays(len(fillers) if config.prefix_cache_tokens else 1, stems=prefixes.stems)
+    caches = cache_arrays((len(engines) or len(prefills)) if config.prefix_cache_tokens else 1, stems=prefixes.stems)
     return State(
         times=times,
         tree=tree,

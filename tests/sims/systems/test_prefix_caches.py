@@ -1,4 +1,4 @@
-"""Prefix caches of prefill units, against lists of blocks kept by hand; and the router that knows of them."""
+"""Prefix caches of prefill units and replicas, against lists of blocks kept by hand, and the router that knows them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sims.systems.llm_serving import Failure, Outcome, simulate
 from tests.sims.systems.scene import audited, config
 
 BLOCK = 10
+REPLICA: dict[str, Any] = {"aggregated": True, "prefill_units": 0, "decode_units": 1, "prefill_ranks": 1}
 
 
 def replayed(
@@ -63,8 +64,10 @@ def random_prompts(seed: int, *, count: int = 60) -> list[list[int]]:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_unit_finds_what_lists_of_blocks_would(blocks: int, seed: int) -> None:
     prompts = random_prompts(seed)
-    found = replayed(prompts, prefill_units=1, prefix_cache_tokens=blocks * BLOCK)
-    assert found.samples[-1].hit_tokens == hits_of_lists(prompts, blocks)
+    expected = hits_of_lists(prompts, blocks)
+    for setup in ({"prefill_units": 1}, {**REPLICA, "kv_capacity_tokens": 10**6}):
+        found = replayed(prompts, prefix_cache_tokens=blocks * BLOCK, **setup)
+        assert found.samples[-1].hit_tokens == expected
 
 
 def test_what_is_found_is_not_computed() -> None:
@@ -112,3 +115,43 @@ def test_a_lost_unit_has_lost_its_cache() -> None:
     )
     assert [run.samples[-1].hit_tokens for run in (kept, lost)] == [2 * 199, 199]
     assert lost.finished == 4
+
+
+def test_a_replica_keeps_prompts_in_the_blocks_that_no_request_holds() -> None:
+    """60 blocks of KV, 10 of them free after A of 20 and B of 30. C of 40 takes A's and the deepest 10 of B's."""
+    chains = {name: [1000 * at + block for block in range(size)] for at, (name, size) in enumerate(SIZES.items())}
+    setup = {**REPLICA, "kv_capacity_tokens": 600, "block_tokens": BLOCK, "prefix_cache_tokens": 10**6}
+    hits = [
+        replayed([chains[name] for name in order], **setup).samples[-1].hit_tokens
+        for order in ("AB", "ABA", "ABB", "ABC", "ABCA", "ABCB")
+    ]
+    assert hits == [0, 199, 299, 0, 0, 200]
+
+
+SIZES = {"A": 20, "B": 30, "C": 40}
+
+
+def test_a_prompt_is_found_while_another_still_decodes_from_it() -> None:
+    prompt = list(range(20))
+    setup = {**REPLICA, "kv_capacity_tokens": 10**5, "prefix_cache_tokens": 10**5}
+    offsets = np.array([0, 20, 40])
+    ids = np.array(prompt + prompt, np.int64)
+    table = Table(np.array([0.0, 1.0]), np.array([200, 200]), np.array([500, 1]))
+    chains = Chains(compress(ids, offsets=offsets), BLOCK)
+    found = audited(config(**setup), arrivals=Trace(table, chains=chains), samples=20)
+    assert found.whole_line[-1].hit_tokens == 199
+    assert found.whole_line[-1].prefill_tokens == 201
+
+
+def test_caches_give_way_to_requests_and_all_is_served() -> None:
+    """Long answers and shared beginnings in little KV: books are kept at every look, and preempted prompts found."""
+    prompts = random_prompts(3, count=80)
+    setup = {**REPLICA, "kv_capacity_tokens": 800, "block_tokens": 4, "prefix_cache_tokens": 10**6}
+    rows = np.array([len(blocks) for blocks in prompts])
+    ids = np.array([block for blocks in prompts for block in blocks], np.int64)
+    table = Table(np.arange(len(rows)) * 0.05, rows * BLOCK, np.full(len(rows), 60))
+    trace = Trace(table, chains=Chains(compress(ids, offsets=np.append(0, np.cumsum(rows))), BLOCK))
+    found = audited(config(**setup), arrivals=trace, samples=100)
+    assert found.finished == len(rows)
+    assert found.preempted > 0
+    assert found.whole_line[-1].hit_tokens > 0
