@@ -104,6 +104,8 @@ def has_entries(state, prompts):  # type: ignore[no-untyped-def]
 @inner
 def lose_cache(state, i):  # type: ignore[no-untyped-def]
     """What an instance had cached is gone with it."""
+    if state.params[0].cache_blocks == 0:
+        return
     cache = state.caches[i]
     for _ in range(len(state.entries)):
         entry = cache.oldest

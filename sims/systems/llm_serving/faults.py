@@ -187,8 +187,7 @@ def isolate_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     unit.load = 0
     unit.tokens = 0
     unit.alive = 0
-    if state.params[0].cache_blocks > 0:
-        lose_cache(state, p)
+    lose_cache(state, p)
     for slot in range(len(state.requests)):
         request = state.requests[slot]
         if request.stage == PARKED and request.todo == 0 and first <= request.rank < after:
