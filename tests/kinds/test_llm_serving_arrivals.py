@@ -171,13 +171,9 @@ def test_the_blocks_of_a_trace_reach_the_units_own_caches() -> None:
             SPEC,
             SimulationRequest(workload=blocked(), options={"prefix_hits": "own_caches", "arrivals": "poisson"}),
         ),
-        (
-            LlmServingSpec(topology="aggregated"),
-            SimulationRequest(workload=blocked(), options={"prefix_hits": "own_caches"}),
-        ),
     ],
 )
-def test_own_caches_need_blocks_and_units_that_keep_them(spec: LlmServingSpec, asked: SimulationRequest) -> None:
+def test_own_caches_need_a_trace_with_blocks(spec: LlmServingSpec, asked: SimulationRequest) -> None:
     with pytest.raises(ValueError, match=r"options\.prefix_hits"):
         arrivals_for(spec, request=asked, chosen=options(asked.options), most_tokens=1000)
 
@@ -189,14 +185,15 @@ def test_the_kv_pool_of_a_prefill_unit_is_what_its_cache_may_hold() -> None:
     assert facts.kv_tokens_per_prefill_unit == pytest.approx(pool - 16_384, rel=0.02)
 
 
-def test_a_units_own_cache_finds_what_its_prompts_share() -> None:
-    """Two prompts in turn on two prefill units: each unit has seen the two shared blocks of three before."""
+@pytest.mark.parametrize("topology", ["disaggregated", "aggregated"])
+def test_a_units_own_cache_finds_what_its_prompts_share(topology: str) -> None:
+    """Two prompts in turn on few units: each unit has seen the two shared blocks of three before."""
     at, shared = np.arange(200), np.arange(200) % 2
     chains = np.stack([2 * shared, 2 * shared + 1, 4 + at], axis=1)
     asked = Workload(
         "pairs", at * 5.0, np.full(200, 1536), np.full(200, 2), blocks=Blocks(chains.ravel(), np.arange(201) * 3, 512)
     )
-    spec = LlmServingSpec(peak_rps=80.0)
+    spec = LlmServingSpec(peak_rps=80.0, topology=topology)
 
     def share(router: str) -> str:
         request = SimulationRequest(workload=asked, options={**OWN, "router": router, "warmup_s": 50.0})

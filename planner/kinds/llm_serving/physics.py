@@ -238,3 +238,8 @@ def _decode_step(spec: LlmServingSpec, *, derived: Derived, decode_rate: float) 
         return derived.decode_fixed_s, derived.decode_per_sequence_s
     batch = decode_rate * spec.tpot_slo_s
     return share * spec.tpot_slo_s, (1 - share) * spec.tpot_slo_s / batch
+
+
+def own_cache_tokens(spec: LlmServingSpec, *, facts: Physics) -> float:
+    """Tokens that a unit's own prefix cache may hold; on a replica only where no request does, so all at most."""
+    return facts.kv_tokens_per_decode_unit if spec.is_aggregated else facts.kv_tokens_per_prefill_unit

@@ -29,7 +29,7 @@ from planner.kinds.llm_serving.controlled import control_for, recovery_for
 from planner.kinds.llm_serving.drills import DRILLS
 from planner.kinds.llm_serving.expected import closed_rps, expected
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
-from planner.kinds.llm_serving.physics import Physics, physics
+from planner.kinds.llm_serving.physics import Physics, own_cache_tokens, physics
 from planner.kinds.llm_serving.simulation_charts import charts
 from planner.kinds.llm_serving.simulation_options import OPTIONS, OWN_CACHES, Options, check, options
 from planner.kinds.llm_serving.spec import LlmServingSpec
@@ -70,7 +70,7 @@ def config_for(
         hand_over_s=facts.handover_fixed_s,
         gateway_s=facts.gateway_s,
         router=chosen.router,
-        prefix_cache_tokens=int(facts.kv_tokens_per_prefill_unit) if chosen.prefix_hits == OWN_CACHES else 0,
+        prefix_cache_tokens=int(own_cache_tokens(spec, facts=facts)) if chosen.prefix_hits == OWN_CACHES else 0,
         recovery=recovery_for(chosen, facts=facts),
         ttft_slo_s=spec.ttft_p99_slo_s,
         tpot_slo_s=spec.tpot_slo_s,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Finding, Metric
+from planner.kinds.llm_serving.physics import own_cache_tokens
 from planner.kinds.llm_serving.simulation_options import OWN_CACHES
 
 if TYPE_CHECKING:
@@ -102,8 +103,9 @@ def own_hits(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     found, trace = outcome.rates.get("prefix_hit_share"), run.request.workload
     if found is None or run.chosen.prefix_hits != OWN_CACHES:
         return []
-    tokens = run.facts.kv_tokens_per_prefill_unit
-    text = f"The caches of the prefill units, {show(tokens, 'tokens')} each, found {show(found, 'ratio')} of the input."
+    tokens = show(own_cache_tokens(run.spec, facts=run.facts), "tokens")
+    owners = f"replicas, at most {tokens} each" if run.spec.is_aggregated else f"prefill units, {tokens} each"
+    text = f"The caches of the {owners}, found {show(found, 'ratio')} of the input."
     if trace is not None and trace.cached_tokens is not None:
         most = float(trace.cached_tokens.sum() / trace.input_tokens.sum())
         text += f" One cache for all, without limit, would find {show(most, 'ratio')}, which the estimate takes."

@@ -38,11 +38,11 @@ OPTIONS = (
         choice_labels=(
             _("the same share of every prompt"),
             _("from all to nothing"),
-            _("as the prefill units' own caches find"),
+            _("as the units' own caches find"),
         ),
         help=_(
             "A trace that tells its hits is believed, as of a cache without limit; own caches look up its blocks in "
-            "the KV pool of the unit that the router names. The estimate assumes the same share of every prompt."
+            "the KV pool of the unit (or replica) that the router names. The estimate assumes the same share of all."
         ),
     ),
     OptionDef(
@@ -73,13 +73,9 @@ def check(spec: LlmServingSpec, *, request: SimulationRequest, chosen: Options) 
     replays = chosen.replays(has_trace=request.workload is not None)
     arrival_options.check(chosen, replays=replays)
     engine_options.check(spec, chosen=chosen)
-    if chosen.prefix_hits == OWN_CACHES:
-        if spec.is_aggregated:
-            raise ValueError("options.prefix_hits: only units of prefill alone have caches of their own here")
-        if not replays or request.workload is None or request.workload.blocks is None:
-            raise ValueError(
-                "options.prefix_hits: own caches need a trace, replayed, that tells the blocks of its prompts"
-            )
+    has_blocks = replays and request.workload is not None and request.workload.blocks is not None
+    if chosen.prefix_hits == OWN_CACHES and not has_blocks:
+        raise ValueError("options.prefix_hits: own caches need a trace, replayed, that tells the blocks of its prompts")
     names = ("warmup_s", *control_options.MOMENTS, "spike_at_s")
     check_moments(request, moments={name: getattr(chosen, name) for name in names})
 
