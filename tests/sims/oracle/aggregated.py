@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sims.parts.clients import ClosedLoop
 from sims.systems.llm_serving import Config, UnitClass
 from tests.sims.oracle.asks import Ask
-from tests.sims.oracle.course import NEVER, Router, Source, follow
+from tests.sims.oracle.course import NEVER, Router, follow, source_of
 from tests.sims.oracle.engine import Engine
 from tests.sims.oracle.step_times import burdens, decode_s, kv_token_s, prompts_s, table_s
 
@@ -67,20 +68,26 @@ class Replica:
         traits, ranks = self.traits, len(self.engines)
         decoding = [part.ask for part in engine.step if part.decodes]
         kv_tokens = sum(ask.context for ask in decoding)
+        own, mean = self._weighed(engine), sum(self._weighed(one) for one in self.engines) / ranks
         return (
             traits.step_s
-            + table_s(traits, sum(part.tokens for part in engine.step))
+            + table_s(traits, (1 - traits.pooled_share) * own + traits.pooled_share * mean)
             + decode_s(traits, sequences=ranks * len(decoding), kv_tokens=ranks * kv_tokens)
             + prompts_s(traits, [(part.tokens, part.ask.computed) for part in engine.step if not part.decodes])
         )
+
+    def _weighed(self, engine: Engine) -> float:
+        """Tokens of a step as the table counts them."""
+        return sum(1 if part.decodes else part.tokens * self.traits.prompt_token_weight for part in engine.step)
 
 
 class Fleet:
     """Replicas and the router before them."""
 
     def __init__(self, config: Config) -> None:
-        self.replicas = [Replica(traits, done=self.finish) for traits in config.decoders for _ in range(traits.count)]
+        self.replicas = [Replica(traits, done=self._finish) for traits in config.decoders for _ in range(traits.count)]
         self._router = Router(config.router)
+        self.answered: Callable[[float], None] = lambda _: None
 
     def arrive(self, ask: Ask, now_s: float) -> None:
         smallest = min(engine.blocks * engine.block_tokens for one in self.replicas for engine in one.engines)
@@ -96,12 +103,14 @@ class Fleet:
     def preemptions(self) -> int:
         return sum(engine.preemptions for one in self.replicas for engine in one.engines)
 
-    def finish(self, ask: Ask, now_s: float) -> None:
-        """A client may send its next one."""
+    def _finish(self, _: Ask, now_s: float) -> None:
+        self.answered(now_s)
 
 
-def serve(config: Config, asks: Sequence[Ask]) -> Fleet:
-    """Follow the requests to their ends."""
+def serve(config: Config, asks: Sequence[Ask], *, loop: ClosedLoop | None = None) -> Fleet:
+    """Follow the requests to their ends; from clients in a closed loop, or as they come."""
     fleet = Fleet(config)
-    follow([Source(asks, to=fleet.arrive), *fleet.replicas])
+    source = source_of(asks, to=fleet.arrive, loop=loop, gateway_s=config.gateway_s)
+    fleet.answered = source.answered
+    follow([source, *fleet.replicas])
     return fleet

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sims.parts.clients import ClosedLoop
 from sims.systems.llm_serving import Config, UnitClass
 from tests.sims.oracle.asks import Ask
-from tests.sims.oracle.course import NEVER, Router, Source, follow
+from tests.sims.oracle.course import NEVER, Router, follow, source_of
 from tests.sims.oracle.step_times import burdens, decode_s, kv_token_s, prompt_token_s, prompts_s, table_s
 
 
@@ -100,10 +101,13 @@ class DecodeRank:
 class DecodeUnit:
     """Ranks in lockstep and those that wait for them; the fullest rank sets the time of a step."""
 
-    def __init__(self, traits: UnitClass, *, config: Config, back: Callable[[Ask, float], None]) -> None:
+    def __init__(
+        self, traits: UnitClass, *, config: Config, back: Callable[[Ask, float], None], done: Callable[[float], None]
+    ) -> None:
         self.traits = traits
         self._config = config
         self._back = back
+        self._done = done
         self.ranks = [DecodeRank() for _ in range(traits.decode_ranks)]
         self.stepping = False
         self.next_s = NEVER
@@ -136,6 +140,8 @@ class DecodeUnit:
         for rank in self.ranks:
             for ask in rank.running if self.stepping else []:
                 ask.give(now_s)
+                if ask.is_done:
+                    self._done(now_s)
             rank.running = [ask for ask in rank.running if ask.made < ask.output]
         for rank in self.ranks if self._config.kv_admission == "retract" else []:
             while len(rank.running) > 1 and rank.kv + len(rank.running) > self._capacity:
@@ -190,8 +196,14 @@ class Fleet:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.prefills = [PrefillUnit(one, to=self.hand_over) for one in each(config.prefillers)]
-        self.units = [DecodeUnit(one, config=config, back=self.fill) for one in each(config.decoders)]
+        self.units = [
+            DecodeUnit(one, config=config, back=self.fill, done=self._finish) for one in each(config.decoders)
+        ]
         self._routers = Router(config.router), Router(config.router)
+        self.answered: Callable[[float], None] = lambda _: None
+
+    def _finish(self, now_s: float) -> None:
+        self.answered(now_s)
 
     def arrive(self, ask: Ask, now_s: float) -> None:
         if ask.whole > min(one.kv_capacity_tokens // one.decode_ranks for one in self._config.decoders):
@@ -209,6 +221,7 @@ class Fleet:
     def hand_over(self, ask: Ask, rank: PrefillRank, now_s: float) -> None:
         if ask.output == 0:
             ask.give(now_s)
+            self._finish(now_s)
             return
         config, loads = self._config, [(unit.load, unit.traits) for unit in self.units]
         unit = self.units[self._routers[1].choose(burdens(loads, of=kv_token_s, kv=True))]
@@ -221,8 +234,10 @@ class Fleet:
         unit.take(ask, to, max(now_s, rank.egress_free_s, to.ingress_free_s) + config.hand_over_s)
 
 
-def serve(config: Config, asks: Sequence[Ask]) -> Fleet:
-    """Follow the requests to their ends."""
+def serve(config: Config, asks: Sequence[Ask], *, loop: ClosedLoop | None = None) -> Fleet:
+    """Follow the requests to their ends; from clients in a closed loop, or as they come."""
     fleet = Fleet(config)
-    follow([Source(asks, to=fleet.arrive), *fleet.prefills, *fleet.units])
+    source = source_of(asks, to=fleet.arrive, loop=loop, gateway_s=config.gateway_s)
+    fleet.answered = source.answered
+    follow([source, *fleet.prefills, *fleet.units])
     return fleet

@@ -9,7 +9,7 @@ import numpy as np
 from sims.systems.llm_serving.config import UnitTraits
 
 
-def table_s(traits: UnitTraits, tokens: int) -> float:
+def table_s(traits: UnitTraits, tokens: float) -> float:
     """Seconds by tokens in the step; none without a table."""
     if not traits.step_table:
         return 0.0

@@ -39,7 +39,13 @@ def classes(traits: Drawn) -> st.SearchStrategy[tuple[UnitClass, ...]]:
 
 
 UNIT_OF_A_ROLE: Drawn = {**TRAITS, "decode_ranks": st.integers(1, 3)}
-REPLICA: Drawn = {**TRAITS, "block_tokens": st.sampled_from([1, 4, 16]), "reserve_full_prompt": st.booleans()}
+REPLICA: Drawn = {
+    **TRAITS,
+    "block_tokens": st.sampled_from([1, 4, 16]),
+    "reserve_full_prompt": st.booleans(),
+    "prompt_token_weight": st.sampled_from([1.0, 0.3]),
+    "pooled_share": st.sampled_from([0.0, 0.6]),
+}
 FLEET: Drawn = {
     "decode_units": UNITS,
     "gateway_s": st.sampled_from([0.0, 3.1e-3]),

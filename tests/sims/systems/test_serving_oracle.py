@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sims.parts.clients import ClosedLoop
 from sims.systems.llm_serving import simulate
 from tests.sims.oracle import aggregated, disaggregated
 from tests.sims.oracle.asks import asked
 from tests.sims.oracle.compare import same
-from tests.sims.systems.scene import config, poisson
+from tests.sims.systems.scene import LENGTHS, config, poisson
 from tests.sims.systems.serving_cases import Case, apart, together
 
 
@@ -57,3 +58,18 @@ def test_replicas_serve_a_long_load_as_a_plain_simulation_does(rate: float, capa
     same(found, asks, gateway_s=setup.gateway_s)
     assert found.preempted == fleet.preemptions
     assert fleet.preemptions > 20 or capacity > 4000 or rate < 80.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    case=apart(most=12) | together(most=12),
+    clients=st.sampled_from([1, 2, 5, 60]),
+    think_s=st.sampled_from([0.0, 0.0431, 1.7]),
+)
+def test_clients_in_a_closed_loop_are_served_as_in_a_plain_simulation(case: Case, clients: int, think_s: float) -> None:
+    setup = case.config
+    loop = ClosedLoop(clients=clients, lengths=LENGTHS, about_s=9.0, requests=25, think_s=think_s, sample=case.table)
+    found, asks = simulate(setup, arrivals=loop, samples=2), asked(loop, seed=1)
+    plane = aggregated if setup.aggregated else disaggregated
+    plane.serve(setup, asks, loop=loop)
+    same(found, asks, gateway_s=setup.gateway_s)
