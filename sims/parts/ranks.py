@@ -39,12 +39,13 @@ that was admitted last, where that matters."""
 
 
 class Ranks(NamedTuple):
-    """By unit and rank. Sequences, tokens of KV and the work under way lie apart: these are scanned."""
+    """By unit and rank. Sequences, tokens of KV, and the work of both with what is under way lie apart: these are
+    scanned."""
 
     cells: np.recarray
     running: NDArray[np.int64]
     kv: NDArray[np.int64]
-    coming: NDArray[np.int64]
+    work: NDArray[np.int64]
 
 
 class RankedClass(Protocol):
@@ -82,23 +83,25 @@ def weights(per_sequence_s: float, per_token_s: float) -> tuple[int, int]:
 
 
 @inner
-def expect(state, u, r, tokens, sign):  # type: ignore[no-untyped-def]
-    """A sequence of ``tokens`` is under way to a rank; ``sign`` −1: it is there, or will not come."""
+def add_work(state, u, r, tokens, sign):  # type: ignore[no-untyped-def]
+    """A sequence of ``tokens`` is on its way to a rank; ``sign`` −1: it has left."""
     unit = state.units[u]
-    state.rank_coming[u, r] += sign * (unit.sequence_weight + unit.token_weight * tokens)
+    state.rank_work[u, r] += sign * (unit.sequence_weight + unit.token_weight * tokens)
 
 
 @inner
 def idlest_rank(state, u, now_s):  # type: ignore[no-untyped-def]
     """The rank with the least to do in a step, what is under way to it included; the first among equals."""
     unit = state.units[u]
-    token, steps = unit.token_weight, steps_done(unit, now_s)
-    sequence = unit.sequence_weight + token * (clock_at(unit, unit.step + steps) - unit.clock)
-    best = (sequence * state.rank_running[u, 0] + token * state.rank_kv[u, 0] + state.rank_coming[u, 0]) << BITS
+    grown = unit.token_weight * (clock_at(unit, unit.step + steps_done(unit, now_s)) - unit.clock)
     # Work and index in one number: the least of them is found many at a time.
-    for r in range(1, unit.ranks):
-        work = sequence * state.rank_running[u, r] + token * state.rank_kv[u, r] + state.rank_coming[u, r]
-        best = min(best, (work << BITS) | r)
+    best = (state.rank_work[u, 0] + grown * state.rank_running[u, 0]) << BITS
+    if grown == 0:
+        for r in range(1, unit.ranks):
+            best = min(best, (state.rank_work[u, r] << BITS) | r)
+    else:
+        for r in range(1, unit.ranks):
+            best = min(best, ((state.rank_work[u, r] + grown * state.rank_running[u, r]) << BITS) | r)
     return best & (MOST_RANKS - 1)
 
 
@@ -109,6 +112,7 @@ def grow_ranks(state, u, steps):  # type: ignore[no-untyped-def]
     tokens = clock_at(unit, unit.step + steps) - unit.clock
     for r in range(unit.ranks):
         state.rank_kv[u, r] += state.rank_running[u, r] * tokens
+        state.rank_work[u, r] += state.rank_running[u, r] * tokens * unit.token_weight
 
 
 @inner
@@ -157,4 +161,4 @@ def clear_ranks(state, u):  # type: ignore[no-untyped-def]
         rank.admitted = 0
         state.rank_running[u, r] = 0
         state.rank_kv[u, r] = 0
-        state.rank_coming[u, r] = 0
+        state.rank_work[u, r] = 0

@@ -78,13 +78,13 @@ def _audit_ranks(state: State, index: int) -> None:
     waiting = int(state.ranks[index].queued.sum())
     conserved(name=f"sequences that wait on ranks of unit {index}", left=waiting, right=int(unit.blocked))
     for r, rank in enumerate(state.ranks[index]):
-        here = pool[(pool.unit == index) & (pool["rank"] == r)]
+        here = pool[(pool.unit == index) & (pool["rank"] == r) & np.isin(pool.stage, (RUNNING, WAITING))]
         mine, coming, name = here[here.stage == RUNNING], here[here.stage == WAITING], f"rank {r} of unit {index}"
         kv = sum(int(request.input) + _emitted(state, request) for request in mine)
         conserved(name=f"sequences on {name}", left=len(mine), right=int(state.rank_running[index, r]))
         conserved(name=f"KV tokens on {name}", left=kv, right=int(state.rank_kv[index, r]))
-        due = int(unit.sequence_weight * len(coming) + unit.token_weight * (coming.input + coming.generated).sum())
-        conserved(name=f"work on its way to {name}", left=due, right=int(state.rank_coming[index, r]))
+        due = len(here) * unit.sequence_weight + (kv + (coming.input + coming.generated).sum()) * unit.token_weight
+        conserved(name=f"work on {name} or on its way", left=int(due), right=int(state.rank_work[index, r]))
         whole = int((mine.input + mine.output).sum())
         conserved(name=f"tokens reserved on {name}", left=whole, right=int(rank.reserved))
         held = kv if state.params[0].retracts else rank.reserved

@@ -9,7 +9,7 @@ from sims.engine.ring import put, steps_to_next, take_all
 from sims.parts.admitted import enter
 from sims.parts.decode import clock_ahead, commit_steps, span_s, steps_for, steps_to_reach
 from sims.parts.meter import on_first_token, on_gap
-from sims.parts.ranks import expect, find_slowest, grow_ranks, steps_in_lead
+from sims.parts.ranks import find_slowest, grow_ranks, steps_in_lead
 from sims.parts.records import RUNNING
 from sims.parts.step_times import step_time_s
 from sims.systems.llm_serving.intake import end_answer
@@ -37,7 +37,6 @@ def join(state, u, slot):  # type: ignore[no-untyped-def]
     state.ranks[u, request.rank].reserved += request.input + request.output
     state.rank_running[u, request.rank] += 1
     state.rank_kv[u, request.rank] += tokens
-    expect(state, u, request.rank, tokens, -1)
     unit.kv += tokens
     unit.running += 1
     request.origin = tokens - unit.clock

@@ -15,7 +15,7 @@ from sims.parts.link import hand_over
 from sims.parts.meter import on_first_token
 from sims.parts.prefill import fill_step, least_rank
 from sims.parts.prefix_caches import WANTS_ENTRIES, found_tokens, has_entries, keep_prompt
-from sims.parts.ranks import expect, idlest_rank
+from sims.parts.ranks import add_work, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import CODES, choose
 from sims.systems.llm_serving.decoding import begin_steps, end_steps, look_up_at
@@ -92,7 +92,7 @@ def hand_to_unit(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def
     request.stage = WAITING
     request.unit = u
     request.rank = idlest_rank(state, u, now_s)
-    expect(state, u, request.rank, tokens, 1)
+    add_work(state, u, request.rank, tokens, 1)
     unit.load += request.input + request.output
     totals.moved_tokens += tokens
     request.ready_s = hand_over(

@@ -12,6 +12,7 @@ from sims.engine.kernel import inner
 from sims.engine.ring import take_out
 from sims.parts.admitted import leave
 from sims.parts.decode import clock_at, written
+from sims.parts.ranks import add_work
 from sims.systems.llm_serving.scheduler import settle
 
 
@@ -50,6 +51,7 @@ def strip(state, u, slot):  # type: ignore[no-untyped-def]
     state.ranks[u, r].reserved -= request.input + request.output
     state.rank_running[u, r] -= 1
     state.rank_kv[u, r] -= held
+    add_work(state, u, r, held, -1)
     if state.params[0].retracts == 1:
         leave(state.ranks[u, r], state.requests, slot)
 

@@ -74,7 +74,7 @@ class State(NamedTuple):
     ranks: np.recarray
     rank_running: NDArray[np.int64]
     rank_kv: NDArray[np.int64]
-    rank_coming: NDArray[np.int64]
+    rank_work: NDArray[np.int64]
     engines: np.recarray
     places: NDArray[np.int64]
     loads: NDArray[np.float64]
@@ -145,7 +145,7 @@ def make_state(
         ranks=ranks.cells,
         rank_running=ranks.running,
         rank_kv=ranks.kv,
-        rank_coming=ranks.coming,
+        rank_work=ranks.work,
         engines=engines,
         loads=loads,
         load_tree=load_tree,
