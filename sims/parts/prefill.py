@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from sims.engine.kernel import handler
 from sims.engine.lists import END
+from sims.parts.ranks import BITS, MOST_RANKS
 from sims.parts.step_times import prompt_time_s
 
 
 @handler
 def least_rank(queues, unit):  # type: ignore[no-untyped-def]
     """The queue of the unit's rank with the fewest prompt tokens to compute."""
-    best = unit.first_rank
-    for index in range(unit.first_rank + 1, unit.first_rank + unit.ranks):
-        if queues[index].load < queues[best].load:
-            best = index
-    return best
+    best = queues[unit.first_rank].load << BITS
+    # Load and rank in one number: no comparison has to wait for where the last one led.
+    for r in range(1, unit.ranks):
+        best = min(best, (queues[unit.first_rank + r].load << BITS) | r)
+    return unit.first_rank + (best & (MOST_RANKS - 1))
 
 
 @handler

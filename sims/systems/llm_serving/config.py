@@ -66,8 +66,9 @@ class UnitTraits:
         for name in (*counts, "block_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, is {getattr(self, name)}")
-        if self.decode_ranks > MOST_RANKS:
-            raise ValueError(f"decode_ranks must be at most {MOST_RANKS}, is {self.decode_ranks}")
+        for name in ("prefill_ranks", "decode_ranks"):
+            if getattr(self, name) > MOST_RANKS:
+                raise ValueError(f"{name} must be at most {MOST_RANKS}, is {getattr(self, name)}")
         check_times(
             self,
             "step_s",
