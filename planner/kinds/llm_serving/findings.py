@@ -11,6 +11,9 @@ from planner.kinds.llm_serving.fleet_findings import fleet_findings, spare_field
 from planner.kinds.llm_serving.plan import Plan
 from planner.kinds.llm_serving.words import percent
 
+USUALLY = 0.9
+LOCKSTEP_WORTH_A_WORD = 1.1
+"""A step of the fullest rank over the mean step, from which on it is told."""
 NEAR_SATURATION = 0.8
 SAME_KV = 0.01
 
@@ -26,6 +29,7 @@ def findings(plan: Plan) -> tuple[Finding, ...]:
     found = [
         *_kv_capacity(plan),
         *_saturation(plan),
+        *_lockstep(plan),
         *_objectives(plan),
         *fleet_findings(plan),
         *_inputs(plan),
@@ -120,6 +124,33 @@ def _saturation(plan: Plan) -> Iterator[Finding]:
             metric="ttft_p99_s",
             suggestion="Add headroom or units, or measure the rates.",
         )
+
+
+def _lockstep(plan: Plan) -> Iterator[Finding]:
+    """Ranks of a replica step together, and one of many nearly always fills a prompt: the estimate takes their mean."""
+    facts, gap_s = plan.physics, plan.latencies.tpot_s["p50"]
+    if not plan.spec.is_aggregated or facts.prefill_lanes == 1 or gap_s is None:
+        return
+    ranks = plan.fleet.decode.units * facts.prefill_lanes
+    rps, budget = plan.spec.peak_rps / ranks, facts.prefill_step_tokens
+    # b = output rate · T sequences decode in a step of T = fixed + per sequence · b + prompts of what is left of it.
+    sequence_s = facts.decode_per_sequence_s * plan.fleet.decode.gpus / ranks - facts.prefill_token_s
+    full_s = facts.decode_fixed_s + facts.prefill_step_fixed_s + budget * facts.prefill_token_s
+    growth = 1 - sequence_s * rps * plan.spec.output_tokens
+    fullest_s = full_s / growth if growth > 0 else full_s
+    busy = 1 - (1 - min(plan.ttft.rho, 1.0)) ** facts.prefill_lanes
+    if busy < USUALLY or fullest_s <= LOCKSTEP_WORTH_A_WORD * gap_s:
+        return
+    yield Finding(
+        code="ranks_wait_for_prompts",
+        severity="warning",
+        message=f"The {facts.prefill_lanes:,} ranks of a replica step together, and {percent(busy)} of the time one of "
+        f"them fills a prompt: then a step lasts {show(fullest_s, 's')}, where this estimate takes the mean, "
+        f"{show(gap_s, 's')}. TTFT and TPOT are longer than it says; a simulation shows by how much.",
+        metric="tpot_p50_s",
+        suggestion="Separate prefill and decode units, or smaller replicas.",
+        change={"topology": "disaggregated"},
+    )
 
 
 def _objectives(plan: Plan) -> Iterator[Finding]:
