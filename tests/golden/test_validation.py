@@ -18,7 +18,7 @@ BOUNDS = {
     "10 req/s": 10,
     "replica of 4 GPUs": 33,
     "replica of 8 GPUs": 27,
-    "many ranks": 58,
+    "many ranks": 83,
     "pool, reference": 8,
     "pool, small tiers, exponential": 8,
     "pool, small tiers, log-normal": 8,
