@@ -176,7 +176,7 @@ def test_compare_two_designs_keep_and_share(open_page: Any, api: Api) -> None:
         page.locator(f"input[name=d][value='{made}']").check()
     page.get_by_role("button", name=re.compile("^Compare")).click()
     page.wait_for_url(re.compile(r"/compare/\?d="))
-    table = page.locator("table.compare")
+    table = page.locator("table.compare").first
     assert "Spare decode units" in table.inner_text()
     assert table.locator("td.diff").count() >= 1
     assert "+26.5" in table.inner_text()
@@ -193,7 +193,7 @@ def test_compare_two_designs_keep_and_share(open_page: Any, api: Api) -> None:
     page.wait_for_load_state()
     link = page.locator("#share input[readonly]").first.input_value()
     stranger = open_page(link, signed_out=True)
-    assert "Compare B" in stranger.locator("table.compare").inner_text()
+    assert "Compare B" in stranger.locator("table.compare").first.inner_text()
 
 
 def test_share_a_design_signed_out_and_revoke_it(open_page: Any, api: Api) -> None:
