@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Trace
+from planner.core.distribution import ESTIMATE, RANKS, SIMULATED, distribution
 from planner.core.quantities import show
 from planner.core.result import Result
 from planner.core.table import filled
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
-SIMULATED, ESTIMATE = 0, 1
-RANKS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-
 
 def charts(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Sequence[Chart]:
     """Distributions, objectives and the time line; those without data are left out."""
     made = [
-        _cdf(estimate, simulated, name="ttft", label="TTFT", limit=spec.ttft_p99_slo_s),
-        _cdf(estimate, simulated, name="tpot", label="TPOT", limit=spec.tpot_slo_s),
+        distribution(estimate, simulated, name="ttft", label="TTFT", limit=spec.ttft_p99_slo_s),
+        distribution(estimate, simulated, name="tpot", label="TPOT", limit=spec.tpot_slo_s),
         _objectives(spec, estimate, simulated),
         _timeline(
             simulated,
@@ -39,33 +37,6 @@ def charts(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Sequenc
         _timeline(simulated, name="arrivals", title="What arrives?", columns=("arrivals_per_s",), unit="req/s"),
     ]
     return [chart for chart in made if chart is not None]
-
-
-def _cdf(estimate: Result, simulated: Result, *, name: str, label: str, limit: float) -> Chart | None:
-    series = filled(simulated, f"{name}_cdf")
-    if series is None:
-        return None
-    shares = [float(share) for share in series.column("share").values if share is not None]
-    traces = [Trace("simulated", series.column("value_s").values, shares, order=SIMULATED)]
-    known = [(estimate.value(f"{name}_{rank}_s"), share) for rank, share in RANKS.items()]
-    points = [(value, share) for value, share in known if value is not None]
-    if points:
-        x, y = [value for value, _ in points], [share for _, share in points]
-        traces.append(Trace("estimate", x, y, order=ESTIMATE, marker_only=True))
-    p99, promised = simulated.value(f"{name}_p99_s"), estimate.value(f"{name}_p99_s")
-    beside = f"estimate {show(promised, 's')}" if promised is not None else "no estimate"
-    return Chart(
-        name=f"simulated_{name}_cdf",
-        title=f"How is {label} distributed?",
-        subtitle=f"P99 {show(p99, 's')} simulated, {beside}",
-        form="cdf",
-        x=Axis(label, "s"),
-        y=Axis("share of requests", "ratio"),
-        traces=tuple(traces),
-        limits=(Limit(limit, f"objective {show(limit, 's')}", axis="x"),),
-        summary=f"{label}: 99 % of the simulated requests stay within {show(p99, 's')}; {beside}.",
-        compare=True,
-    )
 
 
 def _objectives(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Chart | None:
