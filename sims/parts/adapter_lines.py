@@ -4,13 +4,13 @@ a slot. Who is next follows from the scheduler: the request that came first, or 
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.adapters import NO_LINE
 from sims.parts.fair_share import counter
 
 
-@inner
+@handler
 def enter_line(state, u, k, line):  # type: ignore[no-untyped-def]
     """Put an adapter whose requests wait into a line."""
     cell = state.cells[u, k]
@@ -20,7 +20,7 @@ def enter_line(state, u, k, line):  # type: ignore[no-untyped-def]
     state.lined[u, line] += 1
 
 
-@inner
+@handler
 def leave_line(state, u, k):  # type: ignore[no-untyped-def]
     """Take an adapter out of its line, if it is in one; the last takes its place."""
     cell = state.cells[u, k]
@@ -34,7 +34,7 @@ def leave_line(state, u, k):  # type: ignore[no-untyped-def]
     cell.line = NO_LINE
 
 
-@inner
+@handler
 def rank(state, u, k):  # type: ignore[no-untyped-def]
     """What decides first: the tenant's counter, or nothing."""
     if state.params[0].fair == 0:
@@ -42,7 +42,7 @@ def rank(state, u, k):  # type: ignore[no-untyped-def]
     return counter(state, u, state.tenant_of[k])
 
 
-@inner
+@handler
 def is_passed_over(state, u, k, room):  # type: ignore[no-untyped-def]
     """Whether an adapter's turn has not come: no place is kept for it, or its tenant has all the slots it may."""
     cell, t = state.cells[u, k], state.tenant_of[k]
@@ -53,7 +53,7 @@ def is_passed_over(state, u, k, room):  # type: ignore[no-untyped-def]
     return cell.users == 0 and state.lanes[u, t].slots >= state.tenants[t].slots and k != state.params[0].adapters
 
 
-@inner
+@handler
 def first_in_line(state, u, line, room):  # type: ignore[no-untyped-def]
     """The adapter whose first request is next; without room only one that a place is kept for. −1 when none is."""
     best, best_rank, best_seq = END, 0.0, 0
@@ -68,7 +68,7 @@ def first_in_line(state, u, line, room):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@handler
 def goes_before(state, u, a, b):  # type: ignore[no-untyped-def]
     """Whether the first request of adapter ``a`` is to go before that of ``b``."""
     one, other = rank(state, u, a), rank(state, u, b)

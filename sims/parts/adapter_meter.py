@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import give_slot
 from sims.engine.sketch import record
 from sims.parts.adapters import BARE, COLD, HEATS, HOT, WARM
@@ -31,7 +31,7 @@ LOG = np.dtype(
 )
 
 
-@inner
+@handler
 def count_heat(totals, heat):  # type: ignore[no-untyped-def]
     """What a request found when it came to its replica."""
     totals.hot += 1 if heat == HOT else 0
@@ -40,7 +40,7 @@ def count_heat(totals, heat):  # type: ignore[no-untyped-def]
     totals.bare += 1 if heat == BARE else 0
 
 
-@inner
+@handler
 def split_wait(state, tally, request, now_s):  # type: ignore[no-untyped-def]
     """Where the time to the first token went: held, download, slot, copy, queue, prefill. Returns the slot's part.
 
@@ -61,7 +61,7 @@ def split_wait(state, tally, request, now_s):  # type: ignore[no-untyped-def]
     return slot_s
 
 
-@inner
+@handler
 def on_first(state, request, now_s):  # type: ignore[no-untyped-def]
     """A request's first token is out."""
     totals = state.totals[0]
@@ -81,7 +81,7 @@ def on_first(state, request, now_s):  # type: ignore[no-untyped-def]
         record(state.sketches[SLOT_WAIT + batch], slot_s, 1)
 
 
-@inner
+@handler
 def count_goals(window, tally, request, each_s):  # type: ignore[no-untyped-def]
     """Whether the request met its objectives."""
     fast_start = request.first_s - request.arrival_s <= window.ttft_slo_s
@@ -91,7 +91,7 @@ def count_goals(window, tally, request, each_s):  # type: ignore[no-untyped-def]
     tally.good += 1 if fast_start and fast_tokens else 0
 
 
-@inner
+@handler
 def write_log(state, request, now_s):  # type: ignore[no-untyped-def]
     """Write a finished request down, as long as there is room."""
     totals = state.totals[0]
@@ -108,7 +108,7 @@ def write_log(state, request, now_s):  # type: ignore[no-untyped-def]
         totals.logged += 1
 
 
-@inner
+@handler
 def on_done(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request's last token is out."""
     totals, request = state.totals[0], state.requests[slot]

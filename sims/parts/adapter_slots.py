@@ -7,7 +7,7 @@ wants a slot that is not there waits for another adapter to drain, not for a cop
 from __future__ import annotations
 
 from sims.engine.clock import schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import push
 from sims.parts.adapter_lines import enter_line, leave_line
 from sims.parts.adapters import IN_HOST, LOADING, NO_LINE, NO_SLOT, READY, RESIDENT, WANTING
@@ -18,19 +18,19 @@ IN_SLOTS, IN_MEMORY = 0, 1
 """Orders of use: of adapters at rest in slots, and of those in host memory that nobody asks for."""
 
 
-@inner
+@handler
 def link_source(state, u):  # type: ignore[no-untyped-def]
     """The replica's source on the clock for the end of the next copy."""
     return 1 + len(state.units) + u
 
 
-@inner
+@handler
 def shortage_s(unit, now_s):  # type: ignore[no-untyped-def]
     """For how long, up to now, there has been no slot to be given."""
     return unit.short_clock + (now_s - unit.short_since_s if unit.short == 1 else 0.0)
 
 
-@inner
+@handler
 def note_shortage(unit, now_s):  # type: ignore[no-untyped-def]
     """After something has happened at a replica: whether it has a slot to give."""
     unit.short_clock = shortage_s(unit, now_s)
@@ -38,7 +38,7 @@ def note_shortage(unit, now_s):  # type: ignore[no-untyped-def]
     unit.short = 1 if unit.empty_slots + unit.idle == 0 else 0
 
 
-@inner
+@handler
 def evict(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """Take the slot of an adapter at rest; should requests wait for it, it wants one again."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -51,7 +51,7 @@ def evict(state, u, k, now_s):  # type: ignore[no-untyped-def]
         enter_line(state, u, k, WANTING)
 
 
-@inner
+@handler
 def copy_in(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """Copy an adapter into the slot it was given."""
     unit, cell, params, totals = state.units[u], state.cells[u, k], state.params[0], state.totals[0]
@@ -78,7 +78,7 @@ def copy_in(state, u, k, now_s):  # type: ignore[no-untyped-def]
         enter_line(state, u, k, READY)
 
 
-@inner
+@handler
 def grant(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """Give a slot to an adapter that wants one; there is one, empty or with an adapter at rest."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -94,7 +94,7 @@ def grant(state, u, k, now_s):  # type: ignore[no-untyped-def]
     copy_in(state, u, k, now_s)
 
 
-@inner
+@handler
 def use(state, u, k):  # type: ignore[no-untyped-def]
     """One more request of the adapter is in the batch."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -107,7 +107,7 @@ def use(state, u, k):  # type: ignore[no-untyped-def]
     cell.claimed = 0
 
 
-@inner
+@handler
 def rest(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """A request of the adapter has left the batch; after the last one others may have its slot, or its pages."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -125,7 +125,7 @@ def rest(state, u, k, now_s):  # type: ignore[no-untyped-def]
             evict(state, u, k, now_s)
 
 
-@inner
+@handler
 def wait_in_line(state, u, k):  # type: ignore[no-untyped-def]
     """The adapter has waiting requests and lies in host memory: it enters the line that its slot says."""
     cell = state.cells[u, k]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.segments import NOBODY
 
@@ -33,13 +33,13 @@ BURST = 4.0
 """Requests that may come at once before the cap of a hot prefix holds."""
 
 
-@inner
+@handler
 def is_open(closed, ask, i):  # type: ignore[no-untyped-def]
     """Whether the router may send to the instance."""
     return closed[ask.doors, i] == 0 and i != ask.avoid
 
 
-@inner
+@handler
 def draw(ask, count):  # type: ignore[no-untyped-def]
     """A number from 0 to ``count`` − 1; the rest of the luck is as good as new for the next draw."""
     scaled = ask.luck * count
@@ -48,7 +48,7 @@ def draw(ask, count):  # type: ignore[no-untyped-def]
     return whole
 
 
-@inner
+@handler
 def draw_open(state, ask):  # type: ignore[no-untyped-def]
     """An open instance, each as likely; −1 when there is none."""
     count = len(state.instances)
@@ -69,7 +69,7 @@ def draw_open(state, ask):  # type: ignore[no-untyped-def]
     return END
 
 
-@inner
+@handler
 def find_matches(state, ask):  # type: ignore[no-untyped-def]
     """Fill ``state.match`` with the blocks of the path that the index sees at each instance."""
     count = len(state.instances)
@@ -94,7 +94,7 @@ def find_matches(state, ask):  # type: ignore[no-untyped-def]
     add_tails(state, ask)
 
 
-@inner
+@handler
 def add_tails(state, ask):  # type: ignore[no-untyped-def]
     """Add what the index sees of the session's own tail."""
     if ask.session == NOBODY:
@@ -110,7 +110,7 @@ def add_tails(state, ask):  # type: ignore[no-untyped-def]
         entry = one.after
 
 
-@inner
+@handler
 def root_of(stems, ask):  # type: ignore[no-untyped-def]
     """The first stem of the path; −1 when nothing of it is shared."""
     node = ask.stem
@@ -121,7 +121,7 @@ def root_of(stems, ask):  # type: ignore[no-untyped-def]
     return node
 
 
-@inner
+@handler
 def load_limit(loads, ask, bound):  # type: ignore[no-untyped-def]
     """The most requests an instance may have before one more, at ``bound`` × the mean of what the router sees."""
     total = 0
@@ -131,7 +131,7 @@ def load_limit(loads, ask, bound):  # type: ignore[no-untyped-def]
     return bound * (total + 1) / count
 
 
-@inner
+@handler
 def pass_over(state, ask, root):  # type: ignore[no-untyped-def]
     """Put those beyond the bound on load, or that have had their share of the prefix, behind all others, by load."""
     params = state.params[0]
@@ -147,7 +147,7 @@ def pass_over(state, ask, root):  # type: ignore[no-untyped-def]
             state.scores[i] = LAST + load
 
 
-@inner
+@handler
 def lowest_score(state, ask):  # type: ignore[no-untyped-def]
     """The open instance with the lowest score, each of equals as likely; −1 when none is open.
 
@@ -170,7 +170,7 @@ def lowest_score(state, ask):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@handler
 def turn_s(params, totals, count):  # type: ignore[no-untyped-def]
     """The time that an instance has to leave between two requests of one prefix; 0 when there is no cap."""
     if params.hot_prefix_cap <= 0.0 or totals.sent_per_s <= 0.0:
@@ -178,7 +178,7 @@ def turn_s(params, totals, count):  # type: ignore[no-untyped-def]
     return count / (params.hot_prefix_cap * totals.sent_per_s)
 
 
-@inner
+@handler
 def take_turn(state, ask, root, i):  # type: ignore[no-untyped-def]
     """Count a request against the cap of its prefix at the chosen instance."""
     each_s = turn_s(state.params[0], state.totals[0], len(state.instances))
@@ -186,7 +186,7 @@ def take_turn(state, ask, root, i):  # type: ignore[no-untyped-def]
         state.next_turn_s[root, i] = max(state.next_turn_s[root, i], ask.now_s) + each_s
 
 
-@inner
+@handler
 def held_blocks(state, ask):  # type: ignore[no-untyped-def]
     """The most blocks of the path that any instance holds at this moment."""
     best = 0

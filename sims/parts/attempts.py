@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import push
 from sims.parts.calls import DECODING, HUNG, OUTBOX, SENDING, SILENT
 from sims.parts.health import HALF_OPEN, next_half_open_s, on_bad
@@ -15,20 +15,20 @@ TICKS, INDEX, VIEWS, TIMEOUTS, BREAKERS, FIRST_INSTANCE = 1, 2, 3, 4, 5, 6
 MOST_RETRY_TOKENS = 100.0
 
 
-@inner
+@handler
 def verdict_row(params, router):  # type: ignore[no-untyped-def]
     """The row of breakers that a router goes by."""
     return 0 if params.shared_verdicts == 1 else router
 
 
-@inner
+@handler
 def send_again(state, slot):  # type: ignore[no-untyped-def]
     """Put a request into the gateway's own queue."""
     state.calls[slot].stage = SENDING
     push(state.lines[OUTBOX], state.calls, slot)
 
 
-@inner
+@handler
 def break_stream(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A stream broke midway: the gateway resumes it from what is out, or the client gets an error."""
     totals, call = state.totals[0], state.calls[slot]
@@ -39,7 +39,7 @@ def break_stream(state, slot, now_s):  # type: ignore[no-untyped-def]
         count_cut(state, slot, now_s)
 
 
-@inner
+@handler
 def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
     """The instance has failed a request."""
     totals, params, call = state.totals[0], state.params[0], state.calls[slot]
@@ -58,7 +58,7 @@ def break_call(state, slot, now_s):  # type: ignore[no-untyped-def]
         count_lost(state, slot, now_s)
 
 
-@inner
+@handler
 def stop_decoding(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Note what a stream has given out by now."""
     call = state.calls[slot]
@@ -68,7 +68,7 @@ def stop_decoding(state, slot, now_s):  # type: ignore[no-untyped-def]
         call.last_s = now_s
 
 
-@inner
+@handler
 def hang(state, slot, now_s):  # type: ignore[no-untyped-def]
     """No answer will come; the gateway gives up after its timeout."""
     call = state.calls[slot]
@@ -79,7 +79,7 @@ def hang(state, slot, now_s):  # type: ignore[no-untyped-def]
     push(state.lines[SILENT], state.calls, slot)
 
 
-@inner
+@handler
 def grant_retries(totals, params):  # type: ignore[no-untyped-def]
     """Each request that arrives earns a share of a retry."""
     totals.retry_tokens = min(MOST_RETRY_TOKENS, totals.retry_tokens + params.retry_budget)

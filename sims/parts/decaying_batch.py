@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
 from sims.engine.heap import heap_push, heap_remove
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push, push_first
 from sims.parts.decode import span_s, steps_done, steps_to_reach
 from sims.parts.rollouts import DECODE, IDLE, PREFILL, RECOMPUTE, RUNNING, WAITING
@@ -21,7 +21,7 @@ SPARE = 0.99
 """New answers are let in up to this share of an instance's KV, so that those running can grow a little."""
 
 
-@inner
+@handler
 def wake(state, i):  # type: ignore[no-untyped-def]
     """Have an instance looked at once the event at hand is dealt with."""
     totals, instance = state.totals[0], state.instances[i]
@@ -31,7 +31,7 @@ def wake(state, i):  # type: ignore[no-untyped-def]
         totals.waking += 1
 
 
-@inner
+@handler
 def needed(state, slot, i):  # type: ignore[no-untyped-def]
     """KV tokens that an answer would take on an instance when it joins."""
     answer = state.answers[slot]
@@ -39,7 +39,7 @@ def needed(state, slot, i):  # type: ignore[no-untyped-def]
     return answer.generated + (0 if shared else answer.prompt)
 
 
-@inner
+@handler
 def has_room(state, i):  # type: ignore[no-untyped-def]
     """Whether an instance would start one more answer of ``totals.need`` tokens at once."""
     instance, params = state.instances[i], state.params[0]
@@ -50,7 +50,7 @@ def has_room(state, i):  # type: ignore[no-untyped-def]
     return load == 0 or taken <= SPARE * params.kv_limit
 
 
-@inner
+@handler
 def may_bind(state):  # type: ignore[no-untyped-def]
     """Whether answers may be bound to instances that have no room: a batch at once, or as many as there are slots."""
     totals, params = state.totals[0], state.params[0]
@@ -58,7 +58,7 @@ def may_bind(state):  # type: ignore[no-untyped-def]
     return params.asynchronous == 0 or bound < totals.alive * params.slots
 
 
-@inner
+@handler
 def enter(state, i, stage, now_s):  # type: ignore[no-untyped-def]
     """An instance begins something else: book the time of what it did."""
     instance = state.instances[i]
@@ -72,7 +72,7 @@ def enter(state, i, stage, now_s):  # type: ignore[no-untyped-def]
         instance.shown_s = now_s
 
 
-@inner
+@handler
 def tell_span(state, index, stage, from_s, to_s):  # type: ignore[no-untyped-def]
     """Write down what was done from when to when, in the steps that are to be drawn and while there is room."""
     totals, params = state.totals[0], state.params[0]
@@ -89,7 +89,7 @@ def tell_span(state, index, stage, from_s, to_s):  # type: ignore[no-untyped-def
     totals.logged += 1
 
 
-@inner
+@handler
 def mark_version(state, slot, generated, version):  # type: ignore[no-untyped-def]
     """Book the tokens since the last mark under the weights that made them; those within the bound, one by one."""
     answer = state.answers[slot]
@@ -103,13 +103,13 @@ def mark_version(state, slot, generated, version):  # type: ignore[no-untyped-de
     answer.marked = generated
 
 
-@inner
+@handler
 def tokens_of(instance, answer):  # type: ignore[no-untyped-def]
     """Tokens that a running answer has by the last whole step."""
     return answer.length - (answer.finish_step - instance.step)
 
 
-@inner
+@handler
 def bind(state, slot, i):  # type: ignore[no-untyped-def]
     """Put an answer behind those that wait for an instance."""
     state.answers[slot].instance = i
@@ -118,7 +118,7 @@ def bind(state, slot, i):  # type: ignore[no-untyped-def]
     wake(state, i)
 
 
-@inner
+@handler
 def join(state, i, slot):  # type: ignore[no-untyped-def]
     """An answer starts, or goes on, in an instance's batch."""
     instance, answer, totals = state.instances[i], state.answers[slot], state.totals[0]
@@ -142,7 +142,7 @@ def join(state, i, slot):  # type: ignore[no-untyped-def]
     totals.running += 1
 
 
-@inner
+@handler
 def leave(state, i, slot):  # type: ignore[no-untyped-def]
     """An answer leaves the batch with the tokens it has; the caller sees to the heap."""
     instance, answer = state.instances[i], state.answers[slot]
@@ -157,7 +157,7 @@ def leave(state, i, slot):  # type: ignore[no-untyped-def]
         instance.kv -= answer.prompt
 
 
-@inner
+@handler
 def admit(state, i):  # type: ignore[no-untyped-def]
     """Start answers that wait for the instance, in order, while there are slots and KV for them."""
     instance, params = state.instances[i], state.params[0]
@@ -174,7 +174,7 @@ def admit(state, i):  # type: ignore[no-untyped-def]
         join(state, i, slot)
 
 
-@inner
+@handler
 def put_back(state, i):  # type: ignore[no-untyped-def]
     """While the next step finds no KV for its tokens, the answer that started last waits, to be recomputed."""
     instance = state.instances[i]
@@ -195,7 +195,7 @@ def put_back(state, i):  # type: ignore[no-untyped-def]
         state.totals[0].preempted += 1
 
 
-@inner
+@handler
 def plan(state, i, now_s):  # type: ignore[no-untyped-def]
     """Decode steps up to the next end of an answer, or until KV runs out; how long they take."""
     instance, params = state.instances[i], state.params[0]
@@ -213,7 +213,7 @@ def plan(state, i, now_s):  # type: ignore[no-untyped-def]
     return span_s(instance, steps)
 
 
-@inner
+@handler
 def turn_to(state, i, stage, now_s, for_s):  # type: ignore[no-untyped-def]
     """An instance does something for a while; `NEVER`: until something changes."""
     instance = state.instances[i]
@@ -222,7 +222,7 @@ def turn_to(state, i, stage, now_s, for_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, FIRST_INSTANCE + i, now_s + for_s)
 
 
-@inner
+@handler
 def commit(state, i, steps):  # type: ignore[no-untyped-def]
     """Count what whole steps have made."""
     instance = state.instances[i]
@@ -235,7 +235,7 @@ def commit(state, i, steps):  # type: ignore[no-untyped-def]
     state.totals[0].generated_tokens += made
 
 
-@inner
+@handler
 def shorten(state, i, now_s):  # type: ignore[no-untyped-def]
     """End the present steps at the next boundary."""
     instance = state.instances[i]
@@ -243,7 +243,7 @@ def shorten(state, i, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, FIRST_INSTANCE + i, instance.start_s + span_s(instance, instance.planned))
 
 
-@inner
+@handler
 def halt(state, i, now_s):  # type: ignore[no-untyped-def]
     """Stop at once: the step under way is lost, and what was being computed must be computed again."""
     instance = state.instances[i]
@@ -253,7 +253,7 @@ def halt(state, i, now_s):  # type: ignore[no-untyped-def]
         turn_to(state, i, IDLE, now_s, NEVER)
 
 
-@inner
+@handler
 def owes(state, i):  # type: ignore[no-untyped-def]
     """Whether KV or prompts must be computed before the next step; without a rate it takes no time."""
     instance = state.instances[i]
@@ -263,7 +263,7 @@ def owes(state, i):  # type: ignore[no-untyped-def]
     return instance.owed_kv + instance.owed_prompt > 0
 
 
-@inner
+@handler
 def computed(state, i, stage):  # type: ignore[no-untyped-def]
     """Lost KV, or the prompts, are computed."""
     instance, totals = state.instances[i], state.totals[0]

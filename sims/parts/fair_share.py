@@ -8,19 +8,19 @@ follows from the steps.
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.decode import steps_done
 
 
-@inner
+@handler
 def emitted(state, u, t):  # type: ignore[no-untyped-def]
     """Output tokens of a tenant on a replica by the last step that counters are shown."""
     lane = state.lanes[u, t]
     return lane.out_tokens + lane.running * (state.units[u].shown_step - lane.since_step)
 
 
-@inner
+@handler
 def settle_lane(state, u, t):  # type: ignore[no-untyped-def]
     """Count what the tenant's sequences have produced, before one joins or leaves."""
     lane = state.lanes[u, t]
@@ -28,7 +28,7 @@ def settle_lane(state, u, t):  # type: ignore[no-untyped-def]
     lane.since_step = state.units[u].step
 
 
-@inner
+@handler
 def counter(state, u, t):  # type: ignore[no-untyped-def]
     """What a tenant has had of a replica in weighted tokens, for its weight."""
     lane, params = state.lanes[u, t], state.params[0]
@@ -36,7 +36,7 @@ def counter(state, u, t):  # type: ignore[no-untyped-def]
     return lane.lift + service / state.tenants[t].weight
 
 
-@inner
+@handler
 def least_counter(state, u):  # type: ignore[no-untyped-def]
     """The lowest counter of the tenants that wait; there must be one."""
     least = counter(state, u, state.waiters[u, 0])
@@ -45,7 +45,7 @@ def least_counter(state, u):  # type: ignore[no-untyped-def]
     return least
 
 
-@inner
+@handler
 def begin_waiting(state, u, t, now_s):  # type: ignore[no-untyped-def]
     """One more request of the tenant waits; the first lifts its counter."""
     unit, lane = state.units[u], state.lanes[u, t]
@@ -67,7 +67,7 @@ def begin_waiting(state, u, t, now_s):  # type: ignore[no-untyped-def]
     unit.waiting_tenants += 1
 
 
-@inner
+@handler
 def end_waiting(state, u, t):  # type: ignore[no-untyped-def]
     """One request of the tenant is admitted."""
     unit, lane = state.units[u], state.lanes[u, t]

@@ -5,7 +5,7 @@ Whatever becomes of a group, its answers and their tokens are booked under one f
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, give_slot, pop, push, take_slot
 from sims.engine.sketch import record
 from sims.parts.rollouts import (
@@ -27,7 +27,7 @@ AGES = 64
 WAITS, DELAYS = 0, 1
 
 
-@inner
+@handler
 def open_group(state):  # type: ignore[no-untyped-def]
     """Take the next problem of the stream; its answers are now to be placed."""
     totals, count = state.totals[0], state.params[0].answers
@@ -61,14 +61,14 @@ def open_group(state):  # type: ignore[no-untyped-def]
     totals.next_member = 0
 
 
-@inner
+@handler
 def book(state, slot, fate):  # type: ignore[no-untyped-def]
     """Put an answer and its tokens down under a fate."""
     state.fates[0, fate] += 1
     state.fates[1, fate] += state.answers[slot].generated
 
 
-@inner
+@handler
 def close_group(state, q, fate):  # type: ignore[no-untyped-def]
     """A group is not to be trained on: its place in the gate is free again."""
     totals, count = state.totals[0], state.params[0].answers
@@ -80,7 +80,7 @@ def close_group(state, q, fate):  # type: ignore[no-untyped-def]
     totals.look_work = 1
 
 
-@inner
+@handler
 def score_answer(state, slot, timed_out):  # type: ignore[no-untyped-def]
     """An answer has its score, or none."""
     answer, params, totals = state.answers[slot], state.params[0], state.totals[0]
@@ -98,7 +98,7 @@ def score_answer(state, slot, timed_out):  # type: ignore[no-untyped-def]
         complete(state, answer.group)
 
 
-@inner
+@handler
 def complete(state, q):  # type: ignore[no-untyped-def]
     """All scores of a group are there: keep it for a batch, unless there is nothing to learn from it."""
     group, totals = state.groups[q], state.totals[0]
@@ -115,7 +115,7 @@ def complete(state, q):  # type: ignore[no-untyped-def]
         totals.look_batch = 1
 
 
-@inner
+@handler
 def age_of(state, q):  # type: ignore[no-untyped-def]
     """Versions since the oldest answer of a group began, among those that would be trained on."""
     oldest, count = 0, state.params[0].answers
@@ -125,7 +125,7 @@ def age_of(state, q):  # type: ignore[no-untyped-def]
     return oldest
 
 
-@inner
+@handler
 def discard_old(state):  # type: ignore[no-untyped-def]
     """Throw away the complete groups that are older than the bound."""
     totals = state.totals[0]
@@ -138,7 +138,7 @@ def discard_old(state):  # type: ignore[no-untyped-def]
             push(state.buffer[0], state.groups, q)
 
 
-@inner
+@handler
 def masked_tokens(state, slot):  # type: ignore[no-untyped-def]
     """Tokens of a partial rollout made by weights older than the bound: they stay out of the loss."""
     params, version, masked = state.params[0], state.totals[0].version, state.answers[slot].length
@@ -151,7 +151,7 @@ def masked_tokens(state, slot):  # type: ignore[no-untyped-def]
     return masked
 
 
-@inner
+@handler
 def consume_answer(state, slot):  # type: ignore[no-untyped-def]
     """An answer goes into training: its age by version of its start, and by those of its tokens. What of it is older
     than the bound may be masked; an answer that is masked in full is thrown away."""
@@ -174,7 +174,7 @@ def consume_answer(state, slot):  # type: ignore[no-untyped-def]
         state.ages[bucket, min(age, AGES - 1)] += 1
 
 
-@inner
+@handler
 def consume(state):  # type: ignore[no-untyped-def]
     """The oldest complete groups become a training batch."""
     params, totals = state.params[0], state.totals[0]
@@ -192,14 +192,14 @@ def consume(state):  # type: ignore[no-untyped-def]
         totals.groups_consumed += 1
 
 
-@inner
+@handler
 def note_delay(state, sketch, seconds):  # type: ignore[no-untyped-def]
     """Record how long scoring took, or was waited for."""
     if state.totals[0].version >= state.params[0].measured_from:
         record(state.sketches[sketch], seconds, 1)
 
 
-@inner
+@handler
 def abort_open(state):  # type: ignore[no-untyped-def]
     """End all groups that are not complete; the caller has emptied instances and the scoring pool."""
     for q in range(len(state.groups)):

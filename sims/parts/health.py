@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.clock import NEVER
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 
 CLOSED, OPEN, HALF_OPEN = 0, 1, 2
 BREAKER = np.dtype(
@@ -22,7 +22,7 @@ VERDICT = np.dtype([("at_s", "f8"), ("row", "i8"), ("instance", "i8"), ("what", 
 PROBE_OUT, PROBE_IN, BREAKER_OPEN, BREAKER_HALF, BREAKER_CLOSED = 0, 1, 2, 3, 4
 
 
-@inner
+@handler
 def tell(state, row, i, what, now_s):  # type: ignore[no-untyped-def]
     """Write a verdict down, as long as there is room."""
     totals = state.totals[0]
@@ -36,7 +36,7 @@ def tell(state, row, i, what, now_s):  # type: ignore[no-untyped-def]
     totals.verdicts += 1
 
 
-@inner
+@handler
 def set_doors(state, row, i):  # type: ignore[no-untyped-def]
     """Open or close an instance to the routers of a row, for the version it runs."""
     rows = len(state.breakers)
@@ -50,7 +50,7 @@ def set_doors(state, row, i):  # type: ignore[no-untyped-def]
         state.closed[version * rows + row, i] = 1 if shut or state.instances[i].version != version else 0
 
 
-@inner
+@handler
 def ejected(instances, breakers, row):  # type: ignore[no-untyped-def]
     """How many instances the routers of a row send nothing to."""
     count = 0
@@ -59,7 +59,7 @@ def ejected(instances, breakers, row):  # type: ignore[no-untyped-def]
     return count
 
 
-@inner
+@handler
 def may_eject(state, row):  # type: ignore[no-untyped-def]
     """Whether the cap allows one more to be out; one always may."""
     return ejected(state.instances, state.breakers, row) < max(
@@ -67,7 +67,7 @@ def may_eject(state, row):  # type: ignore[no-untyped-def]
     )
 
 
-@inner
+@handler
 def open_breaker(state, row, i, now_s):  # type: ignore[no-untyped-def]
     """Send nothing more for a while, or for ever when nobody may try."""
     params, breaker = state.params[0], state.breakers[row, i]
@@ -81,7 +81,7 @@ def open_breaker(state, row, i, now_s):  # type: ignore[no-untyped-def]
     tell(state, row, i, BREAKER_OPEN, now_s)
 
 
-@inner
+@handler
 def on_bad(state, row, i, now_s):  # type: ignore[no-untyped-def]
     """A request to the instance failed before its first token; 1 when that opened the breaker."""
     params, breaker = state.params[0], state.breakers[row, i]
@@ -94,7 +94,7 @@ def on_bad(state, row, i, now_s):  # type: ignore[no-untyped-def]
     return 0
 
 
-@inner
+@handler
 def on_good(state, row, i, now_s):  # type: ignore[no-untyped-def]
     """A request got its first token: failures in a row are over, and a trial has succeeded."""
     breaker = state.breakers[row, i]
@@ -106,7 +106,7 @@ def on_good(state, row, i, now_s):  # type: ignore[no-untyped-def]
         tell(state, row, i, BREAKER_CLOSED, now_s)
 
 
-@inner
+@handler
 def on_sent(state, row, i):  # type: ignore[no-untyped-def]
     """A request goes out: it may be one of the trials of a half-open breaker."""
     breaker = state.breakers[row, i]
@@ -116,7 +116,7 @@ def on_sent(state, row, i):  # type: ignore[no-untyped-def]
             set_doors(state, row, i)
 
 
-@inner
+@handler
 def next_half_open_s(breakers):  # type: ignore[no-untyped-def]
     """When the next open breaker lets requests try."""
     first_s = NEVER
@@ -127,7 +127,7 @@ def next_half_open_s(breakers):  # type: ignore[no-untyped-def]
     return first_s
 
 
-@inner
+@handler
 def half_open_due(state, now_s):  # type: ignore[no-untyped-def]
     """Let requests try those whose time is up."""
     for row in range(state.breakers.shape[0]):

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.engine.streams import stream
 
 ASK = np.dtype([("luck", "f8"), ("adapter", "i8")])
 
 
-@inner
+@handler
 def draw(ask, count):  # type: ignore[no-untyped-def]
     """A number from 0 to ``count`` − 1; the rest of the luck is as good as new for the next draw."""
     scaled = ask.luck * count
@@ -25,7 +25,7 @@ def draw(ask, count):  # type: ignore[no-untyped-def]
     return whole
 
 
-@inner
+@handler
 def least_loaded(state, first, last, at):  # type: ignore[no-untyped-def]
     """The replica up with the fewest requests of ``first`` … ``last`` − 1; ties go to the first from ``at`` on."""
     best = END
@@ -37,7 +37,7 @@ def least_loaded(state, first, last, at):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@handler
 def nth_home(state, adapter, number):  # type: ignore[no-untyped-def]
     """The adapter's home with this number from 0 on, among replicas that are up; −1 when there are not so many."""
     seen = 0
@@ -50,7 +50,7 @@ def nth_home(state, adapter, number):  # type: ignore[no-untyped-def]
     return END
 
 
-@inner
+@handler
 def homes_up(state, adapter):  # type: ignore[no-untyped-def]
     """How many homes the adapter has now."""
     up = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push
 from sims.parts.adapter_slots import IN_MEMORY, evict, shortage_s, wait_in_line
 from sims.parts.adapters import ASKED, FETCHING, IN_HOST, NOT_HELD, RESIDENT
@@ -18,7 +18,7 @@ from sims.parts.lru_lists import oldest, put_newest, take_out
 DOWNLOAD = np.dtype([("adapter", "i8"), ("ends_s", "f8")])
 
 
-@inner
+@handler
 def make_place(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take a place in host memory; False when all that is there is asked for."""
     unit = state.units[u]
@@ -35,7 +35,7 @@ def make_place(state, u, now_s):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@handler
 def plan_downloads(state, u):  # type: ignore[no-untyped-def]
     """Put the end of the replica's next download on the clock."""
     first_s = NEVER
@@ -45,7 +45,7 @@ def plan_downloads(state, u):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + 2 * len(state.units) + u, first_s)
 
 
-@inner
+@handler
 def begin_download(state, u, line, now_s):  # type: ignore[no-untyped-def]
     """Fetch what was asked for first."""
     params, totals, download = state.params[0], state.totals[0], state.downloads[u, line]
@@ -61,7 +61,7 @@ def begin_download(state, u, line, now_s):  # type: ignore[no-untyped-def]
     lane.download_bytes += size
 
 
-@inner
+@handler
 def begin_downloads(state, u, now_s):  # type: ignore[no-untyped-def]
     """Use the downloads that are free for what was asked for, as far as there are places."""
     lines = state.downloads.shape[1]
@@ -75,7 +75,7 @@ def begin_downloads(state, u, now_s):  # type: ignore[no-untyped-def]
     plan_downloads(state, u)
 
 
-@inner
+@handler
 def ask_for(state, u, k):  # type: ignore[no-untyped-def]
     """Ask for an adapter that is not in host memory nor on its way; downloads begin when the replica is looked at."""
     if state.cells[u, k].host == NOT_HELD:
@@ -83,7 +83,7 @@ def ask_for(state, u, k):  # type: ignore[no-untyped-def]
         push(state.asked[u], state.cells[u], k)
 
 
-@inner
+@handler
 def on_downloaded(state, u, now_s):  # type: ignore[no-untyped-def]
     """A download has ended: who waits for the adapter wants a slot now."""
     for line in range(state.downloads.shape[1]):

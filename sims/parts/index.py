@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.segments import NOBODY, drop_if_gone, find_tail, new_entry, note_change, show, unlink
 
 
-@inner
+@handler
 def refresh_index(state):  # type: ignore[no-untyped-def]
     """Show everything that has changed since the last refresh."""
     entry = state.totals[0].first_dirty
@@ -22,7 +22,7 @@ def refresh_index(state):  # type: ignore[no-untyped-def]
     state.totals[0].first_dirty = END
 
 
-@inner
+@handler
 def speculate(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
     """Count on a prompt being cached where it was just sent, until a refresh tells."""
     above = state.stems[stem].end if stem != NOBODY else 0
@@ -47,7 +47,7 @@ def speculate(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
         node = state.stems[node].parent
 
 
-@inner
+@handler
 def wipe(state, i):  # type: ignore[no-untyped-def]
     """An instance loses its cache; the index still tells of it until `forget`."""
     cache = state.caches[i]
@@ -61,7 +61,7 @@ def wipe(state, i):  # type: ignore[no-untyped-def]
     cache.used = 0
 
 
-@inner
+@handler
 def forget(state, i):  # type: ignore[no-untyped-def]
     """The index drops what an instance does not hold any more."""
     for entry in range(len(state.entries)):

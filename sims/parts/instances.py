@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push
 from sims.engine.ring import put, steps_to_next, take_all
 from sims.engine.sketch import record
@@ -25,7 +25,7 @@ from sims.parts.tally import GAPS, count_finish, count_first_token, count_prompt
 TICK_S = 2.0**-10
 
 
-@inner
+@handler
 def wake(instances, totals, i):  # type: ignore[no-untyped-def]
     """Look at the instance again before the next event: it may start a prompt."""
     if instances[i].waking == 0:
@@ -34,7 +34,7 @@ def wake(instances, totals, i):  # type: ignore[no-untyped-def]
         totals.waking += 1
 
 
-@inner
+@handler
 def enqueue(state, slot, i):  # type: ignore[no-untyped-def]
     """Put a request into its queue at the instance."""
     call = state.calls[slot]
@@ -45,7 +45,7 @@ def enqueue(state, slot, i):  # type: ignore[no-untyped-def]
     wake(state.instances, state.totals[0], i)
 
 
-@inner
+@handler
 def next_queued(state, i):  # type: ignore[no-untyped-def]
     """Take the next request in line; −1 when none waits."""
     for low in range(2):
@@ -58,7 +58,7 @@ def next_queued(state, i):  # type: ignore[no-untyped-def]
     return END
 
 
-@inner
+@handler
 def expire(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Turn away a request that can no longer be in time; a trial that was not made is given back."""
     row = verdict_row(state.params[0], state.calls[slot].router)
@@ -70,13 +70,13 @@ def expire(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     count_rejected(state, slot, now_s)
 
 
-@inner
+@handler
 def speed(params, instance):  # type: ignore[no-untyped-def]
     """How much longer the version of the instance takes for everything."""
     return params.canary_factor if instance.version == 1 else 1.0
 
 
-@inner
+@handler
 def compute_prompt(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Begin prefill of what the cache does not have, and cache the path."""
     params, call, instance = state.params[0], state.calls[slot], state.instances[i]
@@ -108,7 +108,7 @@ def compute_prompt(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, FIRST_INSTANCE + i, now_s + took_s)
 
 
-@inner
+@handler
 def log_path(state, call, i, session, hit_blocks):  # type: ignore[no-untyped-def]
     """Write the look-up down while there is room (tests replay it block by block)."""
     totals = state.totals[0]
@@ -124,7 +124,7 @@ def log_path(state, call, i, session, hit_blocks):  # type: ignore[no-untyped-de
         totals.logged += 1
 
 
-@inner
+@handler
 def start_next(state, i, now_s):  # type: ignore[no-untyped-def]
     """Begin the next prompt if none is in prefill and a slot is free."""
     instance, params = state.instances[i], state.params[0]
@@ -142,7 +142,7 @@ def start_next(state, i, now_s):  # type: ignore[no-untyped-def]
             return
 
 
-@inner
+@handler
 def end_prefill(state, i, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: its next token is out, and it decodes unless that was all."""
     instance = state.instances[i]
@@ -163,14 +163,14 @@ def end_prefill(state, i, now_s):  # type: ignore[no-untyped-def]
     wake(state.instances, state.totals[0], i)
 
 
-@inner
+@handler
 def count_gap(state, call, now_s):  # type: ignore[no-untyped-def]
     """A resumed stream goes on after a pause."""
     if now_s >= state.params[0].from_s:
         record(state.sketches[GAPS], now_s - call.last_s, 1)
 
 
-@inner
+@handler
 def leave(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """A request is done with its instance."""
     instance = state.instances[i]
@@ -183,7 +183,7 @@ def leave(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     count_finish(state, slot, now_s)
 
 
-@inner
+@handler
 def start_decoding(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Hold a slot until the last token."""
     params, call = state.params[0], state.calls[slot]
@@ -202,7 +202,7 @@ def start_decoding(state, slot, i, now_s):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, TICKS, at_s)
 
 
-@inner
+@handler
 def end_tick(state, now_s):  # type: ignore[no-untyped-def]
     """Let go those whose last token falls on this tick."""
     tick = int(now_s / TICK_S)
@@ -221,7 +221,7 @@ def end_tick(state, now_s):  # type: ignore[no-untyped-def]
     plan_tick(state, tick)
 
 
-@inner
+@handler
 def plan_tick(state, tick):  # type: ignore[no-untyped-def]
     """Put the next tick with anything in it on the clock."""
     ahead = steps_to_next(state.ring, 0, tick)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 
 ARRIVALS = 0
 
 
-@inner
+@handler
 def load_arrival(state):  # type: ignore[no-untyped-def]
     """Put the next arrival on the clock."""
     totals = state.totals[0]
@@ -18,7 +18,7 @@ def load_arrival(state):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, ARRIVALS, at_s)
 
 
-@inner
+@handler
 def begin_event(totals, now_s):  # type: ignore[no-untyped-def]
     """Set the clock to an event and count it."""
     if now_s < totals.now_s:

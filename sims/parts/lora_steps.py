@@ -8,7 +8,7 @@ weighted tokens, LoRA's part over those that use an adapter.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.ring import steps_to_next
 from sims.engine.sketch import record, record_ramp
 from sims.parts.decode import span_s
@@ -19,7 +19,7 @@ ITL = 5 * BATCHES
 PIPELINED, PROMPTS_FIRST = 2, 1
 
 
-@inner
+@handler
 def fill_prompts(state, u, budget):  # type: ignore[no-untyped-def]
     """Choose the prompt tokens of the next step, first come first served, the last prompt maybe in part: how many."""
     unit, queue, bare = state.units[u], state.filling[u], state.params[0].adapters
@@ -44,7 +44,7 @@ def fill_prompts(state, u, budget):  # type: ignore[no-untyped-def]
     return tokens
 
 
-@inner
+@handler
 def lora_time_s(unit, params):  # type: ignore[no-untyped-def]
     """What LoRA adds to a step of the batch as it is."""
     if unit.distinct == 0:
@@ -53,7 +53,7 @@ def lora_time_s(unit, params):  # type: ignore[no-untyped-def]
     return params.lora_step_s + reading_s
 
 
-@inner
+@handler
 def set_times(unit, params, now_s):  # type: ignore[no-untyped-def]
     """How long the next step lasts, and how much longer each one after it."""
     base_s = 0.0
@@ -69,7 +69,7 @@ def set_times(unit, params, now_s):  # type: ignore[no-untyped-def]
     unit.first_s = base_s + unit.lora_s + unit.stall_s
 
 
-@inner
+@handler
 def set_weights(unit, params):  # type: ignore[no-untyped-def]
     """Weighted tokens of a step: all, and those that use an adapter."""
     unit.weight = params.input_weight * unit.tokens
@@ -79,7 +79,7 @@ def set_weights(unit, params):  # type: ignore[no-untyped-def]
         unit.lora_weight += params.output_weight * unit.lora_running
 
 
-@inner
+@handler
 def plan_next(state, u, now_s):  # type: ignore[no-untyped-def]
     """Begin the next step: with prompt tokens or a stall it is one, else a macro-step to the next finish."""
     unit, params = state.units[u], state.params[0]
@@ -105,7 +105,7 @@ def plan_next(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + u, ends_s)
 
 
-@inner
+@handler
 def record_gaps(state, u, steps, batch):  # type: ignore[no-untyped-def]
     """Gaps between tokens; those that were running before a step of prompts alone have waited for it as well."""
     unit, row = state.units[u], ITL + batch
@@ -115,7 +115,7 @@ def record_gaps(state, u, steps, batch):  # type: ignore[no-untyped-def]
         record_ramp(state.sketches[row], unit.first_s + unit.growth_s, unit.growth_s, steps - 1, unit.running)
 
 
-@inner
+@handler
 def split_time(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     """Move the clocks by which time is split over tokens."""
     lora_s = unit.lora_s * steps if unit.lora_weight > 0.0 else 0.0
@@ -127,7 +127,7 @@ def split_time(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     unit.lora_clock += unit.lora_tick * unit.emits
 
 
-@inner
+@handler
 def kv_integral(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     """KV over the time of ``steps`` steps: it grows by the batch with each step, and the steps with it."""
     first, second = steps * (steps - 1) / 2, steps * (steps - 1) * (2 * steps - 1) / 6
@@ -135,7 +135,7 @@ def kv_integral(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     return unit.kv * whole_s + grown * (unit.first_s * first + unit.growth_s * second)
 
 
-@inner
+@handler
 def add_integrals(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     """Batch, adapters and KV over time."""
     unit.busy_s += whole_s
@@ -146,7 +146,7 @@ def add_integrals(unit, steps, whole_s):  # type: ignore[no-untyped-def]
     unit.distinct_steps += unit.distinct * steps
 
 
-@inner
+@handler
 def commit(state, u, steps, now_s):  # type: ignore[no-untyped-def]
     """Count what ``steps`` steps of the present macro-step have produced and cost."""
     unit, totals = state.units[u], state.totals[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 
 OUT = -2
@@ -43,13 +43,13 @@ def fill_order(lists: LruArrays, *, owner: int, which: int, items: NDArray[np.in
     lists.ends[owner, which, NEWEST], lists.ends[owner, which, OLDEST] = items[0], items[-1]
 
 
-@inner
+@handler
 def oldest(state, owner, which):  # type: ignore[no-untyped-def]
     """What was used longest ago; −1 when there is nothing."""
     return state.ends[owner, which, OLDEST]
 
 
-@inner
+@handler
 def put_newest(state, owner, which, item):  # type: ignore[no-untyped-def]
     """Add an item that is not in the order."""
     before = state.ends[owner, which, NEWEST]
@@ -62,7 +62,7 @@ def put_newest(state, owner, which, item):  # type: ignore[no-untyped-def]
         state.newer[owner, which, before] = item
 
 
-@inner
+@handler
 def take_out(state, owner, which, item):  # type: ignore[no-untyped-def]
     """Remove an item; 0 when it was not there."""
     before, after = state.older[owner, which, item], state.newer[owner, which, item]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts import segments
 from sims.parts.records import pool_of, records
@@ -64,7 +64,7 @@ def longest_path(stems: np.recarray) -> int:
     return int(deep.max(initial=0))
 
 
-@inner
+@handler
 def found_tokens(state, i, request):  # type: ignore[no-untyped-def]
     """Tokens of a prompt that an instance has in its cache."""
     if request.blocks == 0 or state.params[0].cache_blocks == 0:
@@ -73,21 +73,21 @@ def found_tokens(state, i, request):  # type: ignore[no-untyped-def]
     return min(request.input, blocks * state.params[0].prefix_block_tokens)
 
 
-@inner
+@handler
 def keep_prompt(state, i, request):  # type: ignore[no-untyped-def]
     """A prompt has been computed by an instance and stays in its cache."""
     if request.blocks > 0 and state.params[0].cache_blocks > 0:
         insert(state, i, request.stem, NOBODY, request.blocks)
 
 
-@inner
+@handler
 def keep_shared(state, i, request):  # type: ignore[no-untyped-def]
     """A prompt has been computed and its answer is still under way: what it shares can be found already."""
     if request.stem != NOBODY and state.params[0].cache_blocks > 0:
         insert(state, i, request.stem, NOBODY, min(request.blocks, state.stems[request.stem].end))
 
 
-@inner
+@handler
 def fit_cache(state, u, e):  # type: ignore[no-untyped-def]
     """An engine's cache keeps what the blocks hold that no request has."""
     if state.params[0].cache_blocks > 0:
@@ -95,13 +95,13 @@ def fit_cache(state, u, e):  # type: ignore[no-untyped-def]
         evict(state, e, min(state.params[0].cache_blocks, free_tokens // state.params[0].prefix_block_tokens))
 
 
-@inner
+@handler
 def has_entries(state, prompts):  # type: ignore[no-untyped-def]
     """Whether so many prompts may be kept; the caller asks before it begins."""
     return len(state.entries) - state.totals[0].entries >= prompts * state.params[0].path_entries
 
 
-@inner
+@handler
 def lose_cache(state, i):  # type: ignore[no-untyped-def]
     """What an instance had cached is gone with it."""
     if state.params[0].cache_blocks == 0:

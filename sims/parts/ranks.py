@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.decode import clock_ahead, clock_at, steps_done
 
@@ -82,14 +82,14 @@ def weights(per_sequence_s: float, per_token_s: float) -> tuple[int, int]:
     return min(MOST_WEIGHT, round(per_sequence_s / per_token_s)), 1
 
 
-@inner
+@handler
 def add_work(state, u, r, tokens, sign):  # type: ignore[no-untyped-def]
     """A sequence of ``tokens`` is on its way to a rank; ``sign`` −1: it has left."""
     unit = state.units[u]
     state.rank_work[u, r] += sign * (unit.sequence_weight + unit.token_weight * tokens)
 
 
-@inner
+@handler
 def idlest_rank(state, u, now_s):  # type: ignore[no-untyped-def]
     """The rank with the least to do in a step, what is under way to it included; the first among equals."""
     unit = state.units[u]
@@ -105,7 +105,7 @@ def idlest_rank(state, u, now_s):  # type: ignore[no-untyped-def]
     return best & (MOST_RANKS - 1)
 
 
-@inner
+@handler
 def grow_ranks(state, u, steps):  # type: ignore[no-untyped-def]
     """Each sequence has what the steps give it."""
     unit = state.units[u]
@@ -115,7 +115,7 @@ def grow_ranks(state, u, steps):  # type: ignore[no-untyped-def]
         state.rank_work[u, r] += state.rank_running[u, r] * tokens * unit.token_weight
 
 
-@inner
+@handler
 def find_slowest(state, u):  # type: ignore[no-untyped-def]
     """Set which rank is the slowest in the next step, of equals the one that grows faster; how long it works."""
     unit = state.units[u]
@@ -130,7 +130,7 @@ def find_slowest(state, u):  # type: ignore[no-untyped-def]
     return most_s
 
 
-@inner
+@handler
 def steps_in_lead(state, u, steps):  # type: ignore[no-untyped-def]
     """Of the next ``steps``, those in which the slowest rank stays so: others catch up that have more sequences."""
     unit = state.units[u]
@@ -146,7 +146,7 @@ def steps_in_lead(state, u, steps):  # type: ignore[no-untyped-def]
     return steps
 
 
-@inner
+@handler
 def clear_ranks(state, u):  # type: ignore[no-untyped-def]
     """Forget what the ranks of a unit hold; the caller has taken care of the requests."""
     unit = state.units[u]

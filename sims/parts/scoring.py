@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
 from sims.engine.heap import heap_push, heap_remove
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push
 from sims.parts.groups import DELAYS, WAITS, note_delay, score_answer
 from sims.parts.rollouts import ENDED
@@ -15,7 +15,7 @@ LINE, HELD = 1, 2
 """Answers in line for a server; those held back until their batch has ended."""
 
 
-@inner
+@handler
 def hand_in(state, slot, now_s):  # type: ignore[no-untyped-def]
     """An answer has ended: put it in line, with its group or its batch if scoring waits for those."""
     answer, params = state.answers[slot], state.params[0]
@@ -32,13 +32,13 @@ def hand_in(state, slot, now_s):  # type: ignore[no-untyped-def]
         push(state.buffer[line], state.answers, member)
 
 
-@inner
+@handler
 def can_serve(state):  # type: ignore[no-untyped-def]
     """Whether an answer is in line and a server free."""
     return state.buffer[LINE].queued > 0 and state.totals[0].scoring < state.params[0].servers
 
 
-@inner
+@handler
 def serve(state, now_s):  # type: ignore[no-untyped-def]
     """Begin to score the first in line."""
     totals = state.totals[0]
@@ -52,7 +52,7 @@ def serve(state, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, POOL, state.score_at[0, 0])
 
 
-@inner
+@handler
 def on_scored(state, now_s):  # type: ignore[no-untyped-def]
     """A server has an answer's score."""
     totals = state.totals[0]
@@ -63,7 +63,7 @@ def on_scored(state, now_s):  # type: ignore[no-untyped-def]
     score_answer(state, slot, state.answers[slot].score_s > state.params[0].timeout_s)
 
 
-@inner
+@handler
 def release(state):  # type: ignore[no-untyped-def]
     """The whole batch has ended: all its answers are in line now."""
     line, held = state.buffer[LINE], state.buffer[HELD]
@@ -78,7 +78,7 @@ def release(state):  # type: ignore[no-untyped-def]
     held.queued = 0
 
 
-@inner
+@handler
 def empty_pool(state):  # type: ignore[no-untyped-def]
     """Kill all that is being scored, or waits for it."""
     state.totals[0].scoring = 0

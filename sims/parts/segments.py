@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.records import records
 
@@ -47,7 +47,7 @@ def caches(instances: int) -> np.recarray:
     return made
 
 
-@inner
+@handler
 def find_tail(entries, sessions, i, session):  # type: ignore[no-untyped-def]
     """The entry of a session in an instance; −1 when there is none."""
     if session == NOBODY:
@@ -60,7 +60,7 @@ def find_tail(entries, sessions, i, session):  # type: ignore[no-untyped-def]
     return entry
 
 
-@inner
+@handler
 def cached_blocks(state, i, stem, session):  # type: ignore[no-untyped-def]
     """How many blocks of a path the instance holds: looked up from the deep end, whose parents are complete."""
     entry = find_tail(state.entries, state.sessions, i, session)
@@ -78,7 +78,7 @@ def cached_blocks(state, i, stem, session):  # type: ignore[no-untyped-def]
     return 0
 
 
-@inner
+@handler
 def unlink(entries, cache, entry):  # type: ignore[no-untyped-def]
     """Take an entry out of its instance's order of use."""
     newer, older = entries[entry].newer, entries[entry].older
@@ -93,7 +93,7 @@ def unlink(entries, cache, entry):  # type: ignore[no-untyped-def]
     cache.entries -= 1
 
 
-@inner
+@handler
 def link_newest(entries, cache, entry):  # type: ignore[no-untyped-def]
     """Put an entry at the most recent end."""
     entries[entry].newer = END
@@ -106,7 +106,7 @@ def link_newest(entries, cache, entry):  # type: ignore[no-untyped-def]
     cache.entries += 1
 
 
-@inner
+@handler
 def show(state, entry):  # type: ignore[no-untyped-def]
     """Let the index see what the entry holds."""
     one = state.entries[entry]
@@ -115,7 +115,7 @@ def show(state, entry):  # type: ignore[no-untyped-def]
         state.seen[one.stem, one.instance] = one.length
 
 
-@inner
+@handler
 def note_change(state, entry):  # type: ignore[no-untyped-def]
     """The index hears of a change at once, or at its next refresh."""
     if state.params[0].index_period_s <= 0.0:
@@ -126,7 +126,7 @@ def note_change(state, entry):  # type: ignore[no-untyped-def]
         state.totals[0].first_dirty = entry
 
 
-@inner
+@handler
 def unchain(entries, sessions, entry):  # type: ignore[no-untyped-def]
     """Take an entry out of its session's chain."""
     session = sessions[entries[entry].session]
@@ -142,7 +142,7 @@ def unchain(entries, sessions, entry):  # type: ignore[no-untyped-def]
     entries[entry].session = NOBODY
 
 
-@inner
+@handler
 def drop_if_gone(state, entry):  # type: ignore[no-untyped-def]
     """Free an entry that is empty and that nobody sees any more."""
     one = state.entries[entry]
@@ -157,7 +157,7 @@ def drop_if_gone(state, entry):  # type: ignore[no-untyped-def]
     state.totals[0].entries -= 1
 
 
-@inner
+@handler
 def new_entry(state, i, stem, session):  # type: ignore[no-untyped-def]
     """A fresh, empty entry; the caller has checked that there is one."""
     entry = state.totals[0].free_entry
@@ -179,7 +179,7 @@ def new_entry(state, i, stem, session):  # type: ignore[no-untyped-def]
     return entry
 
 
-@inner
+@handler
 def touch(state, i, entry, length):  # type: ignore[no-untyped-def]
     """Make an entry the most recent, and at least ``length`` blocks long."""
     cache, one = state.caches[i], state.entries[entry]
@@ -194,7 +194,7 @@ def touch(state, i, entry, length):  # type: ignore[no-untyped-def]
         note_change(state, entry)
 
 
-@inner
+@handler
 def evict(state, i, capacity):  # type: ignore[no-untyped-def]
     """Drop blocks, deepest of the oldest first, until the cache fits."""
     cache = state.caches[i]
@@ -213,7 +213,7 @@ def evict(state, i, capacity):  # type: ignore[no-untyped-def]
         drop_if_gone(state, entry)
 
 
-@inner
+@handler
 def insert(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
     """Cache the first ``blocks`` of a path and make it the most recent, its root last; as much as fits at all."""
     blocks = min(blocks, state.params[0].cache_blocks)
@@ -237,7 +237,7 @@ def insert(state, i, stem, session, blocks):  # type: ignore[no-untyped-def]
     evict(state, i, state.params[0].cache_blocks)
 
 
-@inner
+@handler
 def renew_session(state, session):  # type: ignore[no-untyped-def]
     """A session's place is taken by a new one; what is cached of the old one waits for eviction."""
     entry = state.sessions[session].head

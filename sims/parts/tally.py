@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import give_slot
 from sims.engine.sketch import bin_of, record
 from sims.parts.meter import BATCHES, batch_at
@@ -14,7 +14,7 @@ SKETCHES = GAPS + 1
 """Rows of the histograms: TTFT by batch, then whole latency by batch, TTFT by version and by priority, pauses."""
 
 
-@inner
+@handler
 def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
     """A request's first token is out."""
     totals, window = state.totals[0], state.params[0]
@@ -36,7 +36,7 @@ def count_first_token(state, call, now_s):  # type: ignore[no-untyped-def]
         tally.good += good
 
 
-@inner
+@handler
 def count_prompt(state, call, hit_tokens, now_s):  # type: ignore[no-untyped-def]
     """A prompt goes into prefill with so much of it cached."""
     totals = state.totals[0]
@@ -51,7 +51,7 @@ def count_prompt(state, call, hit_tokens, now_s):  # type: ignore[no-untyped-def
         state.batches[batch].hit_tokens += hit_tokens
 
 
-@inner
+@handler
 def count_finish(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request's last token is out."""
     totals, call = state.totals[0], state.calls[slot]
@@ -66,7 +66,7 @@ def count_finish(state, slot, now_s):  # type: ignore[no-untyped-def]
     give_slot(totals, state.calls, slot)
 
 
-@inner
+@handler
 def count_rejected(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request is turned away at once: the client knows."""
     batch = batch_at(state.params[0], now_s)
@@ -76,7 +76,7 @@ def count_rejected(state, slot, now_s):  # type: ignore[no-untyped-def]
     give_slot(state.totals[0], state.calls, slot)
 
 
-@inner
+@handler
 def count_lost(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request failed before its first token and is not tried again."""
     batch = batch_at(state.params[0], now_s)
@@ -86,7 +86,7 @@ def count_lost(state, slot, now_s):  # type: ignore[no-untyped-def]
     give_slot(state.totals[0], state.calls, slot)
 
 
-@inner
+@handler
 def count_cut(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A stream ends in an error midway."""
     batch = batch_at(state.params[0], now_s)

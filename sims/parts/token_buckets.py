@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import give_slot, pop, push
 from sims.parts.adapters import HELD
 from sims.parts.meter import batch_at
@@ -32,20 +32,20 @@ TENANT = np.dtype(
 )
 
 
-@inner
+@handler
 def refill(tenant, now_s):  # type: ignore[no-untyped-def]
     """What has flowed in since the bucket was looked at."""
     tenant.level = min(tenant.burst, tenant.level + tenant.rate * (now_s - tenant.at_s))
     tenant.at_s = now_s
 
 
-@inner
+@handler
 def needed(tenant, request):  # type: ignore[no-untyped-def]
     """The level at which a request may pass."""
     return min(tenant.burst, 1.0 * (request.input + request.output))
 
 
-@inner
+@handler
 def plan_release(state, t, now_s):  # type: ignore[no-untyped-def]
     """When the tenant's first held request may go."""
     tenant = state.tenants[t]
@@ -58,7 +58,7 @@ def plan_release(state, t, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + 3 * len(state.units), first_s)
 
 
-@inner
+@handler
 def passes_limit(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Whether a request may go on; else it is held or turned away."""
     totals, request = state.totals[0], state.requests[slot]
@@ -84,7 +84,7 @@ def passes_limit(state, slot, now_s):  # type: ignore[no-untyped-def]
     return False
 
 
-@inner
+@handler
 def release_held(state, now_s):  # type: ignore[no-untyped-def]
     """The request whose tenant's bucket is full enough now."""
     t = next_source(state.bucket_tree)

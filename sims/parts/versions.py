@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.decaying_batch import mark_version, tokens_of, wake
 
 
-@inner
+@handler
 def offer(state):  # type: ignore[no-untyped-def]
     """The latest weights can be taken: every instance does so at its next step boundary, or when it is empty."""
     totals = state.totals[0]
@@ -17,14 +17,14 @@ def offer(state):  # type: ignore[no-untyped-def]
             wake(state, i)
 
 
-@inner
+@handler
 def may_swap(state, i):  # type: ignore[no-untyped-def]
     """Whether an instance has weights to take, and nothing keeps it from doing so."""
     instance = state.instances[i]
     return instance.swapping == 1 and (state.params[0].drains == 0 or instance.running == 0)
 
 
-@inner
+@handler
 def end_swap(state, i):  # type: ignore[no-untyped-def]
     """The weights are there: what runs goes on under them."""
     instance, params, totals = state.instances[i], state.params[0], state.totals[0]

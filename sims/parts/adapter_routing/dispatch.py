@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.adapter_routing import affinity, consistent_hash, least_loaded, load_aware, random, round_robin
 
 CODES = {"affinity": 0, "consistent_hash": 1, "least_loaded": 2, "load_aware": 3, "random": 4, "round_robin": 5}
 
 
-@inner
+@handler
 def choose(policy, state, ask):  # type: ignore[no-untyped-def]
     """Ask the policy with this code."""
     if policy == 1:

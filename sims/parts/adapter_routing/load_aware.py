@@ -6,12 +6,12 @@ the fewest.
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts import homes
 
 
-@inner
+@handler
 def least_home(state, adapter, skip):  # type: ignore[no-untyped-def]
     """The home with the fewest requests, of equals the first from number ``skip`` on; −1 when none is up."""
     best, up = END, homes.homes_up(state, adapter)
@@ -22,7 +22,7 @@ def least_home(state, adapter, skip):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@handler
 def too_loaded(state, u):  # type: ignore[no-untyped-def]
     """Whether the replica has more than the bound allows."""
     load, up = 0, 0
@@ -33,7 +33,7 @@ def too_loaded(state, u):  # type: ignore[no-untyped-def]
     return (state.units[u].load + 1) * up > state.params[0].load_bound * (load + up)
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen replica; −1 when none is up."""
     luck = homes.draw(ask, max(1, state.copies[ask.adapter]))

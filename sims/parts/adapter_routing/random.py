@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.homes import draw
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen replica; −1 when none is up."""
     count, up = state.homes.shape[1], 0

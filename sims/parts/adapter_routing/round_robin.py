@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]  # noqa: ARG001 - one signature for all policies
     """Index of the chosen replica; −1 when none is up."""
     count, totals = state.homes.shape[1], state.totals[0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.asking import is_open, load_limit, root_of
 from sims.parts.segments import NOBODY
 
 
-@inner
+@handler
 def key_of(state, ask):  # type: ignore[no-untyped-def]
     """Where the request lies on the ring: by its session, or by its prefix; one that has neither, by chance."""
     root = root_of(state.stems, ask)
@@ -20,7 +20,7 @@ def key_of(state, ask):  # type: ignore[no-untyped-def]
     return ask.luck
 
 
-@inner
+@handler
 def first_at(marks, key):  # type: ignore[no-untyped-def]
     """The first mark at or after ``key``; past the last one it is the first again."""
     low, high = 0, len(marks)
@@ -35,7 +35,7 @@ def first_at(marks, key):  # type: ignore[no-untyped-def]
     return low if low < len(marks) else 0
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     marks = len(state.marks)

@@ -6,18 +6,18 @@ elsewhere and the prefix is held twice. The bound on load and the cap on hot pre
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.asking import find_matches, lowest_score, pass_over, root_of, take_turn
 
 
-@inner
+@handler
 def slot_s(params, totals):  # type: ignore[no-untyped-def]
     """How long it takes, about, until the next decode slot is free when all are held."""
     return totals.decode_sum_s / totals.decodes / params.slots if totals.decodes > 0 else 0.0
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     find_matches(state, ask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.balancing import (
     consistent_hash,
     cost_based,
@@ -24,7 +24,7 @@ CODES = {
 }
 
 
-@inner
+@handler
 def choose(policy, state, ask):  # type: ignore[no-untyped-def]
     """Ask the policy with this code."""
     if policy == 1:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.asking import draw_open
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     best = draw_open(state, ask)

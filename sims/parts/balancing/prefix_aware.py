@@ -6,7 +6,7 @@ An instance beyond the bound, or that has had its share of the prefix, is passed
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.asking import find_matches, lowest_score, pass_over, root_of, take_turn
 
@@ -14,7 +14,7 @@ PER_BLOCK = 1e9
 """More than any load: the match decides, the load between equals. Both fit a float's 53 bits."""
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     find_matches(state, ask)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.asking import is_open
 
 
-@inner
+@handler
 def choose(state, ask):  # type: ignore[no-untyped-def]
     """Index of the chosen instance; −1 when none is open."""
     count = len(state.instances)

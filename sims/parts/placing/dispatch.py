@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.placing import grouped, least_loaded, round_robin
 
 CODES = {"grouped": 0, "least_loaded": 1, "round_robin": 2}
 
 
-@inner
+@handler
 def choose(policy, state, group):  # type: ignore[no-untyped-def]
     """Ask the policy with this code."""
     if policy == 1:

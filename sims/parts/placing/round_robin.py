@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.decaying_batch import may_bind
 
 
-@inner
+@handler
 def choose(state, group):  # type: ignore[no-untyped-def]  # noqa: ARG001 - one signature for all policies
     """Index of the chosen instance; −1 when there is none."""
     if not may_bind(state):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import push, take_slot
 from sims.parts.asking import draw
 from sims.parts.attempts import grant_retries, verdict_row
@@ -12,7 +12,7 @@ from sims.parts.meter import batch_at
 from sims.parts.segments import NOBODY, renew_session
 
 
-@inner
+@handler
 def version_for(state, call):  # type: ignore[no-untyped-def]
     """Which version the request goes to: by session, or by its own luck."""
     weight = state.params[0].canary_weight
@@ -24,7 +24,7 @@ def version_for(state, call):  # type: ignore[no-untyped-def]
     return 1 if key - int(key) < weight else 0
 
 
-@inner
+@handler
 def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """Take the next arrival into a slot and hand it to a router."""
     totals = state.totals[0]
@@ -59,7 +59,7 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     push(state.lines[OUTBOX], state.calls, slot)
 
 
-@inner
+@handler
 def luck_of(call):  # type: ignore[no-untyped-def]
     """The luck of this attempt: where one fails says nothing about the next (Park and Miller's generator)."""
     if call.attempts == 0:
@@ -70,7 +70,7 @@ def luck_of(call):  # type: ignore[no-untyped-def]
     return seed / 2147483647.0
 
 
-@inner
+@handler
 def fill_ask(state, ask, call, now_s):  # type: ignore[no-untyped-def]
     """What the policy is told; which router asks is chosen by the balancer in front: by chance, or in turn."""
     params = state.params[0]

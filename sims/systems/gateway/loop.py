@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.asking import held_blocks
@@ -34,7 +34,7 @@ LOOK_EVERY = 16
 """Every so many requests, what the fleet holds of the prompt is looked up in all instances."""
 
 
-@inner
+@handler
 def look_closely(state, ask, i, now_s):  # type: ignore[no-untyped-def]
     """For some requests: what any instance holds of the prompt, and what the chosen one does."""
     batch = batch_at(state.params[0], now_s)
@@ -46,7 +46,7 @@ def look_closely(state, ask, i, now_s):  # type: ignore[no-untyped-def]
         tally.captured_tokens += min(ask.tokens, captured * block)
 
 
-@inner
+@handler
 def is_refused(state, call, i, now_s):  # type: ignore[no-untyped-def]
     """Whether the queue is too long for the request, or the wait would be."""
     params = state.params[0]
@@ -58,7 +58,7 @@ def is_refused(state, call, i, now_s):  # type: ignore[no-untyped-def]
     return wait_s + call.pledged_s > params.admit_within_s
 
 
-@inner
+@handler
 def turn_away(state, slot, now_s):  # type: ignore[no-untyped-def]
     """No instance takes the request: an error, or the end of a stream that was to be resumed."""
     if state.calls[slot].first_s >= 0.0:
@@ -67,7 +67,7 @@ def turn_away(state, slot, now_s):  # type: ignore[no-untyped-def]
         count_rejected(state, slot, now_s)
 
 
-@inner
+@handler
 def count_sent(totals, now_s):  # type: ignore[no-untyped-def]
     """The rate at which requests are sent, by whole seconds."""
     window = int(now_s)
@@ -78,7 +78,7 @@ def count_sent(totals, now_s):  # type: ignore[no-untyped-def]
     totals.sent_in_window += 1
 
 
-@inner
+@handler
 def send(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Ask the policy and deliver the request to the instance it names, up or not."""
     ask, call, params = state.ask[0], state.calls[slot], state.params[0]
@@ -107,7 +107,7 @@ def send(state, slot, now_s):  # type: ignore[no-untyped-def]
     deliver(state, slot, i, now_s)
 
 
-@inner
+@handler
 def deliver(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """Into the instance's queue; one that is down refuses at once, or never answers."""
     instance = state.instances[i]
@@ -124,7 +124,7 @@ def deliver(state, slot, i, now_s):  # type: ignore[no-untyped-def]
         push(state.lines[BROKEN], state.calls, slot)
 
 
-@inner
+@handler
 def on_timeouts(state, now_s):  # type: ignore[no-untyped-def]
     """Give up on the requests whose time is up."""
     for _ in range(len(state.calls)):
@@ -140,7 +140,7 @@ def on_timeouts(state, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, TIMEOUTS, after_s)
 
 
-@inner
+@handler
 def on_view(state):  # type: ignore[no-untyped-def]
     """The next router learns the loads; the others follow, evenly spread over the period."""
     totals, params = state.totals[0], state.params[0]
@@ -153,21 +153,21 @@ def on_view(state):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, VIEWS, totals.next_view * params.view_period_s / params.routers)
 
 
-@inner
+@handler
 def on_index(state, now_s):  # type: ignore[no-untyped-def]
     """The index learns what the caches hold."""
     refresh_index(state)
     schedule(state.times, state.tree, INDEX, now_s + state.params[0].index_period_s)
 
 
-@inner
+@handler
 def on_breakers(state, now_s):  # type: ignore[no-untyped-def]
     """Breakers whose time is up are half open."""
     half_open_due(state, now_s)
     schedule(state.times, state.tree, BREAKERS, next_half_open_s(state.breakers))
 
 
-@inner
+@handler
 def settle(state, now_s):  # type: ignore[no-untyped-def]
     """One thing that the last event has left to do: a request failed, to be sent, or an instance to look at."""
     totals = state.totals[0]
@@ -182,7 +182,7 @@ def settle(state, now_s):  # type: ignore[no-untyped-def]
         start_next(state, i, now_s)
 
 
-@inner
+@handler
 def begin(state):  # type: ignore[no-untyped-def]
     """Put what recurs on the clock, once, and the next arrival."""
     params = state.params[0]
@@ -193,7 +193,7 @@ def begin(state):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, INDEX, params.index_period_s)
 
 
-@inner
+@handler
 def handle(state, source, now_s):  # type: ignore[no-untyped-def]
     """One event."""
     if source == ARRIVALS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, pop, push
 from sims.parts.attempts import FIRST_INSTANCE, hang, stop_decoding
 from sims.parts.calls import BROKEN, DECODING, SENDING
@@ -14,7 +14,7 @@ ALL_ROWS = -1
 FAIL, REJOIN, JUDGE, CANARY = 0, 1, 2, 3
 
 
-@inner
+@handler
 def strand(state, slot, i, now_s):  # type: ignore[no-untyped-def]
     """A request loses its instance: its connection breaks, or goes silent until the gateway gives up."""
     if state.instances[i].hangs == 1:
@@ -25,7 +25,7 @@ def strand(state, slot, i, now_s):  # type: ignore[no-untyped-def]
         push(state.lines[BROKEN], state.calls, slot)
 
 
-@inner
+@handler
 def take_decoding(state, i):  # type: ignore[no-untyped-def]
     """Take one request that decodes in the instance out of the ticks; −1 when none is left."""
     for at in range(state.totals[0].swept, state.ring.shape[1]):
@@ -44,7 +44,7 @@ def take_decoding(state, i):  # type: ignore[no-untyped-def]
     return END
 
 
-@inner
+@handler
 def take_one(state, i):  # type: ignore[no-untyped-def]
     """Take a request out of a dying instance: the one in prefill, those that wait, those that decode."""
     instance = state.instances[i]
@@ -62,7 +62,7 @@ def take_one(state, i):  # type: ignore[no-untyped-def]
     return slot
 
 
-@inner
+@handler
 def fail(state, i, hangs, now_s):  # type: ignore[no-untyped-def]
     """An instance fails with all it holds; nobody knows yet."""
     instance, totals = state.instances[i], state.totals[0]
@@ -89,7 +89,7 @@ def fail(state, i, hangs, now_s):  # type: ignore[no-untyped-def]
     wipe(state, i)
 
 
-@inner
+@handler
 def rejoin(state, i):  # type: ignore[no-untyped-def]
     """An instance is back, with an empty cache; who has it out must find out."""
     state.instances[i].up = 1
@@ -97,7 +97,7 @@ def rejoin(state, i):  # type: ignore[no-untyped-def]
     forget(state, i)
 
 
-@inner
+@handler
 def judge(state, i, out, now_s):  # type: ignore[no-untyped-def]
     """Probes have an instance out or take it back, for all routers; 1 when it is done."""
     if out == 1 and not may_eject(state, 0):
@@ -111,7 +111,7 @@ def judge(state, i, out, now_s):  # type: ignore[no-untyped-def]
     return 1
 
 
-@inner
+@handler
 def set_canary(state, instances, weight):  # type: ignore[no-untyped-def]
     """The last ``instances`` run version B, which gets ``weight`` of the requests; who changes starts cold."""
     state.params[0].canary_weight = weight

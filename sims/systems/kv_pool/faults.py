@@ -7,7 +7,7 @@ computing. Its prompts are computed anew on other nodes, from their first token.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, give_slot, pop
 from sims.parts.holdings import drop
 from sims.parts.routing import least_loaded
@@ -15,7 +15,7 @@ from sims.systems.kv_pool.keeping import settle
 from sims.systems.kv_pool.serving import enqueue, work_on, work_s
 
 
-@inner
+@handler
 def begin_anew(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Compute a prompt from its first token on another node; without one it is lost."""
     totals, params, request = state.totals[0], state.params[0], state.requests[slot]
@@ -32,7 +32,7 @@ def begin_anew(state, slot, now_s):  # type: ignore[no-untyped-def]
     enqueue(state, slot, u, now_s)
 
 
-@inner
+@handler
 def resize_caches(state, node, sign):  # type: ignore[no-untyped-def]
     """Take a node's share of each tier out of the caches, or put it back."""
     for tier in range(3):

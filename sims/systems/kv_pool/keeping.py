@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.eviction.dispatch import choose
 from sims.parts.holdings import VERSIONS, add_entry, drop, find, forget, lay_on_top, lift, resize
@@ -12,7 +12,7 @@ from sims.systems.kv_pool.lookup import cache_of
 COPIES, DROPPED = 0, 1
 
 
-@inner
+@handler
 def home_of(state, owner, u, tier):  # type: ignore[no-untyped-def]
     """The node that keeps an owner's entries of a tier: the reading node's own, or one of the pool by the owner."""
     if state.tiers[tier].pooled == 0:
@@ -25,7 +25,7 @@ def home_of(state, owner, u, tier):  # type: ignore[no-untyped-def]
     return u
 
 
-@inner
+@handler
 def write_out(state, e, blocks, u, tier, now_s):  # type: ignore[no-untyped-def]
     """Count blocks written into a lower tier and book their way there."""
     if blocks > 0 and tier > 0:
@@ -36,7 +36,7 @@ def write_out(state, e, blocks, u, tier, now_s):  # type: ignore[no-untyped-def]
             transfer(state.links, state.speeds, route, blocks * state.params[0].block_bytes, now_s)
 
 
-@inner
+@handler
 def belongs(one, kept, top, whole, tier):  # type: ignore[no-untyped-def]
     """Whether a tier gets what a request touches: the highest one does, the others if they keep copies."""
     if tier == 0 or (top and kept):
@@ -44,7 +44,7 @@ def belongs(one, kept, top, whole, tier):  # type: ignore[no-untyped-def]
     return one.holds == COPIES and kept and (one.every_touch == 1 or not whole)
 
 
-@inner
+@handler
 def keep_step(state, i, version, u, now_s):  # type: ignore[no-untyped-def]
     """Touch one owner of the path in all tiers that hold it from now on; what an exclusive tier gave up, it drops."""
     store, step = state.store, state.path[i]
@@ -73,14 +73,14 @@ def keep_step(state, i, version, u, now_s):  # type: ignore[no-untyped-def]
         top = False
 
 
-@inner
+@handler
 def keep_path(state, version, u, now_s):  # type: ignore[no-untyped-def]
     """Touch the whole path, its end first, so that what all share is the most recently used."""
     for back in range(state.totals[0].path):
         keep_step(state, state.totals[0].path - 1 - back, version, u, now_s)
 
 
-@inner
+@handler
 def hand_down(state, e, lo, hi, u, tier, now_s):  # type: ignore[no-untyped-def]
     """Put blocks that a tier evicts into the one below, on top."""
     store, entry = state.store, state.store.entries[e]
@@ -109,7 +109,7 @@ def hand_down(state, e, lo, hi, u, tier, now_s):  # type: ignore[no-untyped-def]
     write_out(state, f, hi - lo - held, u, tier, now_s)
 
 
-@inner
+@handler
 def give_way(state, line, excess, u, tier, now_s):  # type: ignore[no-untyped-def]
     """Evict the deepest blocks of a list's oldest entry; all of it when nothing is in excess: then its time is up."""
     store = state.store
@@ -130,7 +130,7 @@ def give_way(state, line, excess, u, tier, now_s):  # type: ignore[no-untyped-de
         drop(store, e)
 
 
-@inner
+@handler
 def over_quota(cache, quota):  # type: ignore[no-untyped-def]
     """The version that holds more than its quota and by how much; −1 and 0 when none does; below 0 is no quota."""
     if quota < 0.0:
@@ -145,7 +145,7 @@ def over_quota(cache, quota):  # type: ignore[no-untyped-def]
     return -1, 0
 
 
-@inner
+@handler
 def settle(state, u, now_s):  # type: ignore[no-untyped-def]
     """Evict from the caches of a node, from above downwards, until each holds no more than it may."""
     store, params = state.store, state.params[0]
@@ -168,7 +168,7 @@ def settle(state, u, now_s):  # type: ignore[no-untyped-def]
             give_way(state, line, excess, u, tier, now_s)
 
 
-@inner
+@handler
 def end_session(state, turn):  # type: ignore[no-untyped-def]
     """After its last turn a session's owner lives on only in what is held of it."""
     if turn.ticket >= 0 and turn.last == 1:

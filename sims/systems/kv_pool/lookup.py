@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END
 from sims.parts.holdings import add_owner, find, resize
 
 
-@inner
+@handler
 def cache_of(state, tier, u):  # type: ignore[no-untyped-def]
     """The cache of a tier that a node reads and writes."""
     one = state.tiers[tier]
     return one.first if one.pooled == 1 else one.first + u
 
 
-@inner
+@handler
 def add_step(state, owner, need, limit, base):  # type: ignore[no-untyped-def]
     """One more owner on the path of the request in hand."""
     totals = state.totals[0]
@@ -26,7 +26,7 @@ def add_step(state, owner, need, limit, base):  # type: ignore[no-untyped-def]
     totals.path += 1
 
 
-@inner
+@handler
 def session_owner(state, turn, now_s):  # type: ignore[no-untyped-def]
     """The owner of a session's own context, found by its ticket or made for the first turn that the run sees of it."""
     if state.tickets[turn.ticket] < 0:
@@ -36,7 +36,7 @@ def session_owner(state, turn, now_s):  # type: ignore[no-untyped-def]
     return state.tickets[turn.ticket]
 
 
-@inner
+@handler
 def lay_path(state, turn, now_s):  # type: ignore[no-untyped-def]
     """The owners that a request touches from its root on, with the blocks it needs of each and may find."""
     totals, block = state.totals[0], state.params[0].block_tokens
@@ -56,7 +56,7 @@ def lay_path(state, turn, now_s):  # type: ignore[no-untyped-def]
         add_step(state, owner, turn.kept_tokens // block - base, prompt - base, base)
 
 
-@inner
+@handler
 def note_use(state, step, now_s):  # type: ignore[no-untyped-def]
     """Remember of an owner that it was used."""
     owner = state.store.owners[step.owner]
@@ -66,7 +66,7 @@ def note_use(state, step, now_s):  # type: ignore[no-untyped-def]
     owner.seen = max(owner.seen, step.need)
 
 
-@inner
+@handler
 def seen_before(state):  # type: ignore[no-untyped-def]
     """Blocks that a cache without limit would find: up to the first that is new."""
     blocks = 0
@@ -79,7 +79,7 @@ def seen_before(state):  # type: ignore[no-untyped-def]
     return blocks
 
 
-@inner
+@handler
 def find_entries(state, version, u, now_s):  # type: ignore[no-untyped-def]
     """Fill ``found`` with the entries of the path in each tier; what is past its time is emptied first."""
     store, expires = state.store, state.params[0].policy == 1
@@ -96,7 +96,7 @@ def find_entries(state, version, u, now_s):  # type: ignore[no-untyped-def]
             state.found[i, tier] = e
 
 
-@inner
+@handler
 def cut_pieces(state):  # type: ignore[no-untyped-def]
     """Fill ``pieces`` with the unbroken run from the root, tier by tier; how many blocks it has, and those in HBM only.
 
@@ -129,7 +129,7 @@ def cut_pieces(state):  # type: ignore[no-untyped-def]
     return trim(state, at - at % states), alone - alone % states
 
 
-@inner
+@handler
 def trim(state, usable):  # type: ignore[no-untyped-def]
     """Shorten the pieces to what can be used."""
     totals = state.totals[0]

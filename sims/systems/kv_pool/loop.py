@@ -7,7 +7,7 @@ the same stream. Sources of the clock: 0 the next request, then the nodes.
 from __future__ import annotations
 
 from sims.engine.clock import next_source
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import has_slot
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.intake import ARRIVALS, begin_event, load_arrival
@@ -17,7 +17,7 @@ from sims.systems.kv_pool.lookup import cut_pieces, find_entries, lay_path, note
 from sims.systems.kv_pool.serving import enqueue, fetch, node_for, on_node, pass_by, serve_alone, take_request, work_s
 
 
-@inner
+@handler
 def version_of(state, turn):  # type: ignore[no-untyped-def]
     """The LLM version that serves a turn: 1 with the share that the new one has at the moment."""
     params = state.params[0]
@@ -25,7 +25,7 @@ def version_of(state, turn):  # type: ignore[no-untyped-def]
     return 1 if draw < params.new_share else 0
 
 
-@inner
+@handler
 def use_pieces(state, sums, request, found, tokens, u, now_s):  # type: ignore[no-untyped-def]
     """Read or decline each piece; seconds of computing that remain, and tokens that need not be computed."""
     params = state.params[0]
@@ -49,7 +49,7 @@ def use_pieces(state, sums, request, found, tokens, u, now_s):  # type: ignore[n
     return rest_s, saved
 
 
-@inner
+@handler
 def count_turn(state, sums, turn, lookups, found, saved, now_s):  # type: ignore[no-untyped-def]
     """Add a request to the sums; ``sums`` held its hits by tier so far and is cleared."""
     sums.requests = 1
@@ -77,7 +77,7 @@ def count_turn(state, sums, turn, lookups, found, saved, now_s):  # type: ignore
     add(state.whole[0], sums)
 
 
-@inner
+@handler
 def add(total, sums):  # type: ignore[no-untyped-def]
     """Add what one request counts."""
     total.requests += sums.requests
@@ -99,7 +99,7 @@ def add(total, sums):  # type: ignore[no-untyped-def]
     total.bare_compute_s += sums.bare_compute_s
 
 
-@inner
+@handler
 def blocks_asked(state):  # type: ignore[no-untyped-def]
     """Blocks of the prompt in hand."""
     blocks = 0
@@ -108,7 +108,7 @@ def blocks_asked(state):  # type: ignore[no-untyped-def]
     return blocks
 
 
-@inner
+@handler
 def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """A request comes: look up, decide, queue, touch, evict."""
     totals, params, sums = state.totals[0], state.params[0], state.one[0]
@@ -152,7 +152,7 @@ def on_arrival(state, now_s):  # type: ignore[no-untyped-def]
     settle(state, u, now_s)
 
 
-@inner
+@handler
 def is_short(state):  # type: ignore[no-untyped-def]
     """Whether a request might not find the records it needs."""
     book = state.store.book[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, give_slot, pop, push, take_slot
 from sims.engine.sketch import record
 from sims.parts.meter import batch_at
@@ -14,7 +14,7 @@ PLACED, AT_WORK = 1, 2
 """Stages of a request: queued at a node, or being computed."""
 
 
-@inner
+@handler
 def node_for(state, turn):  # type: ignore[no-untyped-def]
     """The node that computes a turn; −1 when none is alive."""
     params, nodes = state.params[0], state.nodes
@@ -28,13 +28,13 @@ def node_for(state, turn):  # type: ignore[no-untyped-def]
     return round_robin.choose(nodes, min(len(nodes) - 1, int(draw * len(nodes))))
 
 
-@inner
+@handler
 def work_s(params, first, last):  # type: ignore[no-untyped-def]
     """Computing the tokens of a prompt from ``first`` to ``last``, without the fixed part."""
     return params.linear_s * (last - first) + params.square_s * (float(last) * last - float(first) * first)
 
 
-@inner
+@handler
 def fetched_sooner(state, route, size, latency_s, piece, now_s):  # type: ignore[no-untyped-def]
     """Whether reading a piece now, with the waiting of the moment, is done before computing it would be."""
     params, speeds = state.params[0], state.speeds
@@ -48,7 +48,7 @@ def fetched_sooner(state, route, size, latency_s, piece, now_s):  # type: ignore
     return waits_s + latency_s + span_s < work_s(params, first, first + piece.blocks * params.block_tokens)
 
 
-@inner
+@handler
 def fetch(state, piece, request, u, now_s):  # type: ignore[no-untyped-def]
     """Read a piece of a lower tier for a request, or decline it; whether it was read."""
     params, tier = state.params[0], state.tiers[piece.tier]
@@ -76,7 +76,7 @@ def fetch(state, piece, request, u, now_s):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@handler
 def file_by_ready(queue, pool, slot):  # type: ignore[no-untyped-def]
     """Queue a prompt behind all whose KV is there no later, looking from the end."""
     ready_s = pool[slot].ready_s
@@ -100,7 +100,7 @@ def file_by_ready(queue, pool, slot):  # type: ignore[no-untyped-def]
     queue.queued += 1
 
 
-@inner
+@handler
 def next_prompt(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take the prompt that was ready first from a node's queues; −1 when none is ready."""
     plain, coming, pool = state.queues[2 * u], state.queues[2 * u + 1], state.requests
@@ -115,7 +115,7 @@ def next_prompt(state, u, now_s):  # type: ignore[no-untyped-def]
     return END
 
 
-@inner
+@handler
 def work_on(state, u, now_s):  # type: ignore[no-untyped-def]
     """Begin the next prompt on an idle node, or wake it when the first KV on its way arrives."""
     node, pool = state.nodes[u], state.requests
@@ -136,7 +136,7 @@ def work_on(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + u, until_s)
 
 
-@inner
+@handler
 def enqueue(state, slot, u, now_s):  # type: ignore[no-untyped-def]
     """Queue a prompt at a node, and let the node begin if it is idle."""
     request = state.requests[slot]
@@ -151,7 +151,7 @@ def enqueue(state, slot, u, now_s):  # type: ignore[no-untyped-def]
         work_on(state, u, now_s)
 
 
-@inner
+@handler
 def on_node(state, u, now_s):  # type: ignore[no-untyped-def]
     """A node has finished its prompt, or wakes to begin one."""
     node, slot = state.nodes[u], state.nodes[u].serving
@@ -171,14 +171,14 @@ def on_node(state, u, now_s):  # type: ignore[no-untyped-def]
     work_on(state, u, now_s)
 
 
-@inner
+@handler
 def pass_by(state, slot):  # type: ignore[no-untyped-def]
     """A request that only touches the caches is done as it comes."""
     state.totals[0].finished += 1
     give_slot(state.totals[0], state.requests, slot)
 
 
-@inner
+@handler
 def serve_alone(state, u, compute_s, batch, now_s):  # type: ignore[no-untyped-def]
     """The same turn on a fleet with HBM only: first come first served, no fetch, so that no event is needed."""
     node = state.nodes[u]
@@ -192,7 +192,7 @@ def serve_alone(state, u, compute_s, batch, now_s):  # type: ignore[no-untyped-d
         state.batches[batch].alone_ttft_sum_s += waited_s
 
 
-@inner
+@handler
 def take_request(state, turn, now_s):  # type: ignore[no-untyped-def]
     """A slot for a turn whose KV is all there."""
     slot = take_slot(state.totals[0], state.requests)

@@ -9,7 +9,7 @@ lets an arrival in.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.ring import put, take_all
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
@@ -29,7 +29,7 @@ from sims.systems.llm_serving.scheduler import found_in_engine, schedule_engine,
 LEAST_LOADED, CACHE_AWARE = CODES["least_loaded"], CODES["cache_aware"]
 
 
-@inner
+@handler
 def schedule_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let every engine of a replica decide on its next step; how many requests had to give up their blocks."""
     unit = state.units[u]
@@ -41,7 +41,7 @@ def schedule_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     return gone
 
 
-@inner
+@handler
 def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let the engines schedule the next step, and plan it: alone with prompts or after a preemption, else with more."""
     unit = state.units[u]
@@ -60,7 +60,7 @@ def plan_replica(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + u, ends_s)
 
 
-@inner
+@handler
 def add_load(state, u, tokens):  # type: ignore[no-untyped-def]
     """Tokens more (or fewer) are pledged to a replica, and the tree of loads knows."""
     unit = state.units[u]
@@ -68,7 +68,7 @@ def add_load(state, u, tokens):  # type: ignore[no-untyped-def]
     schedule(state.loads, state.load_tree, u, unit.load * unit.weight)
 
 
-@inner
+@handler
 def choose_engine(state, u, request):  # type: ignore[no-untyped-def]
     """The engine of a replica with the fewest tokens pledged, less what a router that knows caches finds in it."""
     unit, knows = state.units[u], state.params[0].router == CACHE_AWARE
@@ -82,7 +82,7 @@ def choose_engine(state, u, request):  # type: ignore[no-untyped-def]
     return best
 
 
-@inner
+@handler
 def choose_replica(state, request):  # type: ignore[no-untyped-def]
     """The replica that the router names; the least loaded of all needs no search, unless it takes no requests."""
     router = state.params[0].router
@@ -96,7 +96,7 @@ def choose_replica(state, request):  # type: ignore[no-untyped-def]
     return choose(router, state.units, state.totals[0].turn_unit)
 
 
-@inner
+@handler
 def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the replica that the router names; an idle one wakes, a macro-step ends at its boundary."""
     totals, request = state.totals[0], state.requests[slot]
@@ -123,7 +123,7 @@ def send_to_replica(state, slot, now_s):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, 1 + u, unit.start_s + span_s(unit, unit.planned))
 
 
-@inner
+@handler
 def end_prompt(state, u, e, slot, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: its next token is out, and it decodes from the next step on unless that was all."""
     unit, engine, request = state.units[u], state.engines[e], state.requests[slot]
@@ -146,7 +146,7 @@ def end_prompt(state, u, e, slot, now_s):  # type: ignore[no-untyped-def]
     request.bucket = put(state.ring, u, state.requests, slot, unit.step)
 
 
-@inner
+@handler
 def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     """Take the prompts out that were completed in this step."""
     unit = state.units[u]
@@ -161,7 +161,7 @@ def end_filling(state, u, now_s):  # type: ignore[no-untyped-def]
     unit.tokens = 0
 
 
-@inner
+@handler
 def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A request is done: it gives back its blocks and its place."""
     unit, request = state.units[u], state.requests[slot]
@@ -178,7 +178,7 @@ def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     end_answer(state, slot, now_s)
 
 
-@inner
+@handler
 def end_answers(state, u, now_s):  # type: ignore[no-untyped-def]
     """Finish the sequences whose last step this was."""
     unit = state.units[u]
@@ -195,7 +195,7 @@ def end_answers(state, u, now_s):  # type: ignore[no-untyped-def]
         slot = after
 
 
-@inner
+@handler
 def count_steps(state, u, steps, now_s):  # type: ignore[no-untyped-def]
     """Count what ``steps`` steps have produced and the blocks they took; the first one's are taken already."""
     unit = state.units[u]
@@ -207,7 +207,7 @@ def count_steps(state, u, steps, now_s):  # type: ignore[no-untyped-def]
     commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
 
 
-@inner
+@handler
 def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
     """A step or macro-step ends, or an idle replica wakes: count it, release the finished, plan the next."""
     unit = state.units[u]
@@ -219,7 +219,7 @@ def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
     plan_replica(state, u, now_s)
 
 
-@inner
+@handler
 def clear_engines(state, u):  # type: ignore[no-untyped-def]
     """Forget what the engines of a halted replica held; the caller has taken care of the requests."""
     unit = state.units[u]
@@ -234,7 +234,7 @@ def clear_engines(state, u):  # type: ignore[no-untyped-def]
         lose_cache(state, e)
 
 
-@inner
+@handler
 def prompts_ending(state, u):  # type: ignore[no-untyped-def]
     """Prompts that may be kept at the end of the step under way: those it completes, and those whose answers end."""
     unit = state.units[u]

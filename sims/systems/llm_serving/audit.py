@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.invariants import conserved, holds
+from sims.engine.kernel import from_python
 from sims.engine.lists import END
 from sims.parts.decode import steps_done
 from sims.parts.records import FETCHING, FREE, PARKED, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.audit_engines import audit_engines
 from sims.systems.llm_serving.state import State
+
+steps_done = from_python(steps_done)
 
 
 def audit(state: State) -> None:

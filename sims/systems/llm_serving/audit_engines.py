@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sims.engine.invariants import conserved, holds
+from sims.engine.kernel import from_python
 from sims.engine.lists import END
 from sims.parts.decode import clock_at
 from sims.parts.records import FREE, PREFILL, RUNNING, WAITING
 from sims.systems.llm_serving.state import State
+
+clock_at = from_python(clock_at)
 
 
 def audit_engines(state: State) -> None:

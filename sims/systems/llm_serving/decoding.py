@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push
 from sims.engine.ring import put, steps_to_next, take_all
 from sims.parts.admitted import enter
@@ -17,7 +17,7 @@ from sims.systems.llm_serving.retraction import steps_to_overflow, strip
 from sims.systems.llm_serving.scheduler import settle
 
 
-@inner
+@handler
 def has_room(state, u, request):  # type: ignore[no-untyped-def]
     """Whether a sequence fits on its rank: with all the tokens that it will have, or with what it has and some air."""
     rank, running = state.ranks[u, request.rank], state.rank_running[u, request.rank]
@@ -29,7 +29,7 @@ def has_room(state, u, request):  # type: ignore[no-untyped-def]
     return running == 0 or tokens + (running + 1) * state.params[0].kv_headroom_tokens <= rank.kv_capacity
 
 
-@inner
+@handler
 def join(state, u, slot):  # type: ignore[no-untyped-def]
     """Let a sequence decode from the next step on; it goes to those that are joining."""
     unit, request = state.units[u], state.requests[slot]
@@ -45,7 +45,7 @@ def join(state, u, slot):  # type: ignore[no-untyped-def]
     push(state.joining[0], state.requests, slot)
 
 
-@inner
+@handler
 def admit_waiting(state, u):  # type: ignore[no-untyped-def]
     """Let those join that wait on their ranks for room, on each first come first served."""
     unit = state.units[u]
@@ -58,7 +58,7 @@ def admit_waiting(state, u):  # type: ignore[no-untyped-def]
             join(state, u, pop(rank, state.requests))
 
 
-@inner
+@handler
 def admit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let those join whose KV is there and fits; on a rank a later one never overtakes."""
     unit, waiting = state.units[u], state.waiting[u]
@@ -77,7 +77,7 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
             unit.blocked += 1
 
 
-@inner
+@handler
 def measure_step(state, u):  # type: ignore[no-untyped-def]
     """How long the next step lasts and by how much each one after it is longer: the slowest rank's, and the mean."""
     unit = state.units[u]
@@ -92,7 +92,7 @@ def measure_step(state, u):  # type: ignore[no-untyped-def]
     unit.growth_s = unit.even_growth_s + unit.lag_growth_s
 
 
-@inner
+@handler
 def begin_joining(state, u, now_s):  # type: ignore[no-untyped-def]
     """The next step gives those that join a token; their last step is known."""
     unit, joining = state.units[u], state.joining[0]
@@ -113,7 +113,7 @@ def begin_joining(state, u, now_s):  # type: ignore[no-untyped-def]
             on_first_token(state.totals[0], state.window[0], state.batches, state.ttft, request, ends_s, 1)
 
 
-@inner
+@handler
 def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Plan the next macro-step: to the next finish, to the first step boundary after the next KV arrives, until
     another rank becomes the slowest, or until one is full."""
@@ -133,7 +133,7 @@ def plan_unit(state, u, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + len(state.prefills) + u, ends_s)
 
 
-@inner
+@handler
 def look_up_at(state, u, at_s):  # type: ignore[no-untyped-def]
     """Let a unit look up at the first step boundary from ``at_s`` on."""
     unit, look_up_s = state.units[u], at_s
@@ -143,7 +143,7 @@ def look_up_at(state, u, at_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + len(state.prefills) + u, look_up_s)
 
 
-@inner
+@handler
 def finish(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A sequence has all its tokens: its place and its KV are free."""
     settle(state, state.units[u], state.requests[slot], state.requests[slot].output, now_s)
@@ -151,7 +151,7 @@ def finish(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     end_answer(state, slot, now_s)
 
 
-@inner
+@handler
 def release(state, u, now_s):  # type: ignore[no-untyped-def]
     """Finish the sequences whose last step this was."""
     unit = state.units[u]
@@ -167,7 +167,7 @@ def release(state, u, now_s):  # type: ignore[no-untyped-def]
         slot = after
 
 
-@inner
+@handler
 def end_steps(state, u, now_s):  # type: ignore[no-untyped-def]
     """A macro-step ends: count it and release the finished."""
     unit = state.units[u]
@@ -176,7 +176,7 @@ def end_steps(state, u, now_s):  # type: ignore[no-untyped-def]
     release(state, u, now_s)
 
 
-@inner
+@handler
 def begin_steps(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let those join that can, and plan the next macro-step."""
     admit(state, u, now_s)

@@ -7,7 +7,7 @@ Sources of the clock: 0 the next arrival, then the prefill units, then the decod
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, has_slot, insert_by_ready, pop, push
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
 from sims.parts.intake import ARRIVALS, begin_event
@@ -25,7 +25,7 @@ from sims.systems.llm_serving.retraction import overflows, retract
 CACHE_AWARE = CODES["cache_aware"]
 
 
-@inner
+@handler
 def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     """Begin the next prefill step of unit ``p``, or let it rest."""
     unit = state.prefills[p]
@@ -35,7 +35,7 @@ def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, 1 + p, now_s + unit.lasts_s if unit.tokens > 0 else NEVER)
 
 
-@inner
+@handler
 def found_in(state, p, request):  # type: ignore[no-untyped-def]
     """Tokens of a prompt that unit ``p`` need not compute: none of one that brings some along; the last is always."""
     if request.todo < request.input + request.generated:
@@ -43,7 +43,7 @@ def found_in(state, p, request):  # type: ignore[no-untyped-def]
     return min(request.todo - 1, found_tokens(state, p, request))
 
 
-@inner
+@handler
 def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
     totals, request = state.totals[0], state.requests[slot]
@@ -72,13 +72,13 @@ def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
         start_prefill(state, p, now_s)
 
 
-@inner
+@handler
 def send_to_unit(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Hand the KV of a request over that was computed some time ago."""
     hand_to_unit(state, slot, 0.0, now_s)
 
 
-@inner
+@handler
 def hand_to_unit(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
     """Hand KV over to a rank of a decode unit, which may have to look up earlier; it took ``computed_s`` until now."""
     totals, params, request = state.totals[0], state.params[0], state.requests[slot]
@@ -110,7 +110,7 @@ def hand_to_unit(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def
         look_up_at(state, u, request.ready_s)
 
 
-@inner
+@handler
 def end_prompt(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: it moves on, or is done when no token was asked for."""
     totals, window, request = state.totals[0], state.window[0], state.requests[slot]
@@ -121,7 +121,7 @@ def end_prompt(state, slot, computed_s, now_s):  # type: ignore[no-untyped-def]
     end_answer(state, slot, now_s)
 
 
-@inner
+@handler
 def prompts_ending(state, p):  # type: ignore[no-untyped-def]
     """Prompts that the step under way completes, if they are to be kept."""
     unit, ending = state.prefills[p], 0
@@ -131,7 +131,7 @@ def prompts_ending(state, p):  # type: ignore[no-untyped-def]
     return ending
 
 
-@inner
+@handler
 def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     """A prefill step ends: its finished prompts move on, the next step begins."""
     unit = state.prefills[p]
@@ -148,7 +148,7 @@ def on_prefill_end(state, p, now_s):  # type: ignore[no-untyped-def]
     start_prefill(state, p, now_s)
 
 
-@inner
+@handler
 def make_room(state, u, now_s):  # type: ignore[no-untyped-def]
     """Send the last admitted back to prefill, as long as a rank lacks room for its next step."""
     for r in range(state.units[u].ranks):
@@ -158,7 +158,7 @@ def make_room(state, u, now_s):  # type: ignore[no-untyped-def]
             send_to_prefill(state, retract(state, u, r, now_s), now_s)
 
 
-@inner
+@handler
 def on_decode_end(state, u, now_s):  # type: ignore[no-untyped-def]
     """A macro-step ends: release the finished, admit, plan the next."""
     end_steps(state, u, now_s)

@@ -7,7 +7,7 @@ it is fetched, and goes on with its next token; nothing is emitted twice. Or the
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, give_slot, pop, push
 from sims.parts.clients import give_turn
 from sims.parts.decode import commit_steps, span_s, steps_done, written
@@ -23,7 +23,7 @@ from sims.systems.llm_serving.intake import free_client
 from sims.systems.llm_serving.recovery import ANSWERS, NOTHING
 
 
-@inner
+@handler
 def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     """Stop a unit in the midst of its step; what it has done until then counts."""
     unit = state.units[u]
@@ -36,7 +36,7 @@ def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, first_source + u, NEVER)
 
 
-@inner
+@handler
 def shut(state, u):  # type: ignore[no-untyped-def]
     """Take a halted unit out of the routers' sight and forget its lists; the moment of its last token."""
     unit = state.units[u]
@@ -52,7 +52,7 @@ def shut(state, u):  # type: ignore[no-untyped-def]
     return unit.start_s
 
 
-@inner
+@handler
 def take_back(state, slot, last_s):  # type: ignore[no-untyped-def]
     """What a sequence has written when its unit is lost."""
     request = state.requests[slot]
@@ -66,7 +66,7 @@ def take_back(state, slot, last_s):  # type: ignore[no-untyped-def]
     request.generated = generated
 
 
-@inner
+@handler
 def restart(state, slot):  # type: ignore[no-untyped-def]
     """What a request must compute again after the loss of its KV; how many of its tokens a pool gives back."""
     request, recovery = state.requests[slot], state.recovery[0]
@@ -90,7 +90,7 @@ def restart(state, slot):  # type: ignore[no-untyped-def]
     return held
 
 
-@inner
+@handler
 def fail(state, slot, now_s):  # type: ignore[no-untyped-def]
     """A request is lost with its unit."""
     totals = state.totals[0]
@@ -105,14 +105,14 @@ def fail(state, slot, now_s):  # type: ignore[no-untyped-def]
     free_client(state, now_s)
 
 
-@inner
+@handler
 def park(state, slot):  # type: ignore[no-untyped-def]
     """Put a request among those to be sent on."""
     state.requests[slot].stage = PARKED
     push(state.parked[0], state.requests, slot)
 
 
-@inner
+@handler
 def begin_again(state, slot, last_s, now_s):  # type: ignore[no-untyped-def]
     """Take a request from its lost unit: it fails, waits for its KV from the pool, or is to be sent on."""
     request, recovery = state.requests[slot], state.recovery[0]

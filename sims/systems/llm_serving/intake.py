@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, take_slot
 from sims.parts.clients import give_turn, moment_of, take_turn
 from sims.parts.intake import ARRIVALS
 from sims.parts.meter import batch_at, on_finish
 
 
-@inner
+@handler
 def load_arrival(state):  # type: ignore[no-untyped-def]
     """Put the next arrival on the clock."""
     totals = state.totals[0]
@@ -20,7 +20,7 @@ def load_arrival(state):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, ARRIVALS, at_s)
 
 
-@inner
+@handler
 def free_client(state, now_s):  # type: ignore[no-untyped-def]
     """In a closed loop: a request is answered, refused or lost, and its client pauses before the next."""
     if state.clients[0].count > 0:
@@ -28,7 +28,7 @@ def free_client(state, now_s):  # type: ignore[no-untyped-def]
         load_arrival(state)
 
 
-@inner
+@handler
 def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """Take the next arrival into a slot; −1 when it could never fit and is refused, once."""
     totals = state.totals[0]
@@ -64,7 +64,7 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     return slot
 
 
-@inner
+@handler
 def end_answer(state, slot, now_s):  # type: ignore[no-untyped-def]
     """The last token of a request is out."""
     on_finish(state.totals[0], state.window[0], state.batches, state.tpot, state.e2e, state.requests, slot, now_s)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.ring import steps_to_next
 from sims.parts.blocks import clock_at_overflow
 from sims.parts.decode import clock_at
 from sims.parts.step_times import prompt_time_s, step_time_s
 
 
-@inner
+@handler
 def engine_time_s(state, u, e):  # type: ignore[no-untyped-def]
     """How long an engine takes for the next step; a unit's slopes are those of evenly spread work."""
     unit, engine = state.units[u], state.engines[e]
@@ -28,13 +28,13 @@ def engine_time_s(state, u, e):  # type: ignore[no-untyped-def]
     return lasts_s + prompt_time_s(unit, engine.tokens, engine.pairs)
 
 
-@inner
+@handler
 def growth_s(unit, engine):  # type: ignore[no-untyped-def]
     """By how much each step of an engine is longer than the one before."""
     return unit.step_s_per_kv_token * unit.ranks * engine.running * unit.tokens_per_step
 
 
-@inner
+@handler
 def find_slowest(state, u):  # type: ignore[no-untyped-def]
     """Set the unit's next step to that of its slowest engine, of equals the one that grows fastest; which it is."""
     unit = state.units[u]
@@ -51,7 +51,7 @@ def find_slowest(state, u):  # type: ignore[no-untyped-def]
     return slowest
 
 
-@inner
+@handler
 def steps_in_lead(state, u, slowest, steps):  # type: ignore[no-untyped-def]
     """Of the next ``steps``, those in which no engine that grows faster overtakes the slowest."""
     unit = state.units[u]
@@ -65,7 +65,7 @@ def steps_in_lead(state, u, slowest, steps):  # type: ignore[no-untyped-def]
     return steps
 
 
-@inner
+@handler
 def steps_with_blocks(state, u, e, steps):  # type: ignore[no-untyped-def]
     """Of the next ``steps``, those for which an engine has blocks; the first one's are taken already."""
     unit, engine = state.units[u], state.engines[e]
@@ -82,7 +82,7 @@ def steps_with_blocks(state, u, e, steps):  # type: ignore[no-untyped-def]
     return steps
 
 
-@inner
+@handler
 def macro_steps(state, u, slowest):  # type: ignore[no-untyped-def]
     """How many steps without prompts can be taken together."""
     unit = state.units[u]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.ring import take_out
 from sims.parts.admitted import leave
 from sims.parts.decode import clock_at, written
@@ -16,7 +16,7 @@ from sims.parts.ranks import add_work
 from sims.systems.llm_serving.scheduler import settle
 
 
-@inner
+@handler
 def overflows(state, u, r):  # type: ignore[no-untyped-def]
     """Whether a rank lacks room for the next step; one that runs alone never does, as it fits whole."""
     unit, running = state.units[u], state.rank_running[u, r]
@@ -24,7 +24,7 @@ def overflows(state, u, r):  # type: ignore[no-untyped-def]
     return running > 1 and state.rank_kv[u, r] + running * tokens > state.ranks[u, r].kv_capacity
 
 
-@inner
+@handler
 def steps_to_overflow(state, u, steps):  # type: ignore[no-untyped-def]
     """Of the next ``steps``, those for which every rank has room; there is for one."""
     unit = state.units[u]
@@ -40,7 +40,7 @@ def steps_to_overflow(state, u, steps):  # type: ignore[no-untyped-def]
     return steps
 
 
-@inner
+@handler
 def strip(state, u, slot):  # type: ignore[no-untyped-def]
     """A sequence is no longer part of the batch, and its KV is gone."""
     unit, request = state.units[u], state.requests[slot]
@@ -56,7 +56,7 @@ def strip(state, u, slot):  # type: ignore[no-untyped-def]
         leave(state.ranks[u, r], state.requests, slot)
 
 
-@inner
+@handler
 def retract(state, u, r, now_s):  # type: ignore[no-untyped-def]
     """The last admitted of a rank gives back its KV; which it is. It has to be computed again from its first token."""
     unit, totals, slot = state.units[u], state.totals[0], state.ranks[u, r].newest

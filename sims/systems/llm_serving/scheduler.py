@@ -11,7 +11,7 @@ whoever is pushed out is the last of the order: so the batch is cut from its end
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push, push_first
 from sims.engine.ring import take_out
 from sims.parts.admitted import enter, leave
@@ -22,7 +22,7 @@ from sims.parts.prefix_caches import fit_cache, found_tokens
 from sims.parts.records import PREFILL, RUNNING, WAITING
 
 
-@inner
+@handler
 def push_out(state, u, e, now_s):  # type: ignore[no-untyped-def]
     """The last admitted gives up its blocks and waits at the head of the queue."""
     unit, engine, totals = state.units[u], state.engines[e], state.totals[0]
@@ -48,7 +48,7 @@ def push_out(state, u, e, now_s):  # type: ignore[no-untyped-def]
     push_first(engine, state.requests, slot)
 
 
-@inner
+@handler
 def settle(state, unit, request, made, now_s):  # type: ignore[no-untyped-def]
     """A sequence has written ``made`` tokens, which the clock of its unit has counted as more or fewer."""
     off = made - (request.origin + unit.clock - request.input)
@@ -57,7 +57,7 @@ def settle(state, unit, request, made, now_s):  # type: ignore[no-untyped-def]
     request.generated = made
 
 
-@inner
+@handler
 def stop_decoding(state, u, e, slot):  # type: ignore[no-untyped-def]
     """A sequence is no longer part of the batch."""
     unit, engine, request = state.units[u], state.engines[e], state.requests[slot]
@@ -68,7 +68,7 @@ def stop_decoding(state, u, e, slot):  # type: ignore[no-untyped-def]
     state.places[e, place_of(request.origin, unit.block_tokens)] -= 1
 
 
-@inner
+@handler
 def fill(state, e, slot, take):  # type: ignore[no-untyped-def]
     """Compute ``take`` tokens of a prompt in the next step; the caller has seen that there are blocks for them."""
     engine, request = state.engines[e], state.requests[slot]
@@ -83,7 +83,7 @@ def fill(state, e, slot, take):  # type: ignore[no-untyped-def]
         engine.filling = slot
 
 
-@inner
+@handler
 def blocks_to_go_on(state, u, e):  # type: ignore[no-untyped-def]
     """Blocks that those which run take in the next step."""
     unit, engine = state.units[u], state.engines[e]
@@ -96,7 +96,7 @@ def blocks_to_go_on(state, u, e):  # type: ignore[no-untyped-def]
     return need + blocks_of(before + take, unit.block_tokens) - blocks_of(before, unit.block_tokens)
 
 
-@inner
+@handler
 def go_on(state, u, e, now_s):  # type: ignore[no-untyped-def]
     """Take the blocks of those that run, pushing out the last admitted while they are too few; how many went."""
     unit, engine = state.units[u], state.engines[e]
@@ -114,7 +114,7 @@ def go_on(state, u, e, now_s):  # type: ignore[no-untyped-def]
     return gone
 
 
-@inner
+@handler
 def found_in_engine(state, e, request):  # type: ignore[no-untyped-def]
     """Tokens that an engine need not compute of a prompt: none of one that brings some along; the last is always."""
     if request.todo < request.input + request.generated:
@@ -122,7 +122,7 @@ def found_in_engine(state, e, request):  # type: ignore[no-untyped-def]
     return min(request.todo - 1, found_tokens(state, e, request))
 
 
-@inner
+@handler
 def admit(state, u, e):  # type: ignore[no-untyped-def]
     """Let prompts in while sequences, budget and blocks allow."""
     unit, engine = state.units[u], state.engines[e]
@@ -148,7 +148,7 @@ def admit(state, u, e):  # type: ignore[no-untyped-def]
         fit_cache(state, u, e)
 
 
-@inner
+@handler
 def find_prompt(state, request, found):  # type: ignore[no-untyped-def]
     """So much of a prompt need not be computed; count what was asked for and found when it comes for the first time."""
     request.todo -= found
@@ -158,7 +158,7 @@ def find_prompt(state, request, found):  # type: ignore[no-untyped-def]
         state.totals[0].hit_tokens += request.cached
 
 
-@inner
+@handler
 def schedule_engine(state, u, e, now_s):  # type: ignore[no-untyped-def]
     """Decide what an engine computes in the next step; how many had to give up their blocks."""
     engine = state.engines[e]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.parts.decode import clock_at, ramp_s, span_s, steps_done
 from sims.parts.records import records
 from sims.systems.llm_serving.state import State
@@ -55,7 +55,7 @@ class Sample:
 SAMPLE = np.dtype([(one.name, "i8" if one.type == "int" else "f8") for one in fields(Sample)])
 
 
-@inner
+@handler
 def observe_engines(state, seen):  # type: ignore[no-untyped-def]
     """Add what the engines of replicas hold."""
     seen.queued = 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sims.engine.invariants import conserved, holds
+from sims.engine.kernel import from_python
 from sims.engine.lists import END
 from sims.parts.adapter_slots import IN_MEMORY, IN_SLOTS
 from sims.parts.adapters import (
@@ -30,6 +31,8 @@ from sims.parts.decode import steps_done
 from sims.systems.multi_lora.plane import LoraPlane
 from sims.systems.multi_lora.state import State
 from sims.systems.multi_lora.timeline import sample
+
+steps_done = from_python(steps_done)
 
 
 def audit(plane: LoraPlane) -> None:

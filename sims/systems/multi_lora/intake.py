@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, push, take_slot
 from sims.parts import homes
 from sims.parts.adapter_meter import count_heat
@@ -18,7 +18,7 @@ from sims.parts.meter import batch_at
 LEAST_LOADED = CODES["least_loaded"]
 
 
-@inner
+@handler
 def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     """Take the next arrival into a slot; −1 when it could never fit and is refused, once."""
     totals, params = state.totals[0], state.params[0]
@@ -54,7 +54,7 @@ def take_arrival(state, now_s):  # type: ignore[no-untyped-def]
     return slot
 
 
-@inner
+@handler
 def chosen(state, request, now_s):  # type: ignore[no-untyped-def]
     """The replica that the policy names, or one kept for cold starts when it lacks the adapter; −1: none is up."""
     params, ask, k = state.params[0], state.ask[0], request.adapter
@@ -76,7 +76,7 @@ def chosen(state, request, now_s):  # type: ignore[no-untyped-def]
     return cold
 
 
-@inner
+@handler
 def found(cell, bare):  # type: ignore[no-untyped-def]
     """Where the adapter of a request is that comes to a replica."""
     if bare:
@@ -86,7 +86,7 @@ def found(cell, bare):  # type: ignore[no-untyped-def]
     return WARM if cell.host == IN_HOST else COLD
 
 
-@inner
+@handler
 def route(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Send a request to a replica, where it waits; the replica, or −1 when none is up."""
     request = state.requests[slot]

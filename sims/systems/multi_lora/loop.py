@@ -7,7 +7,7 @@ tenants' limits. Every event leaves at most one replica to be looked at.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, has_slot, pop, push
 from sims.engine.ring import put, take_all
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS, WANTS_SLOTS
@@ -24,7 +24,7 @@ from sims.parts.token_buckets import passes_limit, release_held
 from sims.systems.multi_lora.intake import route, take_arrival
 
 
-@inner
+@handler
 def start(state, u, k, now_s):  # type: ignore[no-untyped-def]
     """Let the adapter's first waiting request into the batch."""
     unit, cell = state.units[u], state.cells[u, k]
@@ -48,7 +48,7 @@ def start(state, u, k, now_s):  # type: ignore[no-untyped-def]
     push(state.filling[u], state.requests, slot)
 
 
-@inner
+@handler
 def fits(state, u, k, more):  # type: ignore[no-untyped-def]
     """Whether the adapter's first waiting request has room: its KV beside that of others and, where adapters have no
     slots of their own, beside the pages of those on the GPU and of ``more``."""
@@ -57,7 +57,7 @@ def fits(state, u, k, more):  # type: ignore[no-untyped-def]
     return unit.reserved + head.input + head.output + pages <= params.kv_capacity_tokens
 
 
-@inner
+@handler
 def wants_before(state, u, k):  # type: ignore[no-untyped-def]
     """The adapter that is to get a slot before adapter ``k`` runs; −1 when none is."""
     unit = state.units[u]
@@ -69,7 +69,7 @@ def wants_before(state, u, k):  # type: ignore[no-untyped-def]
     return wanting if goes_before(state, u, wanting, k) else END
 
 
-@inner
+@handler
 def admit(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let requests in and give slots, in the scheduler's order, while batch and KV have room."""
     unit, params = state.units[u], state.params[0]
@@ -93,7 +93,7 @@ def admit(state, u, now_s):  # type: ignore[no-untyped-def]
         start(state, u, k, now_s)
 
 
-@inner
+@handler
 def may_admit(state, u):  # type: ignore[no-untyped-def]
     """Whether the end of the present step, rather than of the macro-step, may let somebody in."""
     unit, most = state.units[u], state.params[0].max_running
@@ -103,7 +103,7 @@ def may_admit(state, u):  # type: ignore[no-untyped-def]
     return busy < most and state.lined[u, READY] > 0
 
 
-@inner
+@handler
 def look_at(state, u, now_s):  # type: ignore[no-untyped-def]
     """After something has happened at a replica: downloads begin, one at rest starts, a macro-step is cut short."""
     unit = state.units[u]
@@ -119,7 +119,7 @@ def look_at(state, u, now_s):  # type: ignore[no-untyped-def]
         schedule(state.times, state.tree, 1 + u, unit.start_s + span_s(unit, unit.planned))
 
 
-@inner
+@handler
 def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A request is done: its KV, its place and its hold on the adapter's slot are free."""
     unit, request = state.units[u], state.requests[slot]
@@ -129,7 +129,7 @@ def depart(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     on_done(state, slot, now_s)
 
 
-@inner
+@handler
 def join(state, u, slot):  # type: ignore[no-untyped-def]
     """A request whose prompt is computed decodes from the next step on."""
     unit, request = state.units[u], state.requests[slot]
@@ -146,7 +146,7 @@ def join(state, u, slot):  # type: ignore[no-untyped-def]
     put(state.ring, u, state.requests, slot, unit.step)
 
 
-@inner
+@handler
 def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
     """A prompt is computed: its next token is out."""
     unit, totals, request = state.units[u], state.totals[0], state.requests[slot]
@@ -164,7 +164,7 @@ def end_prompt(state, u, slot, now_s):  # type: ignore[no-untyped-def]
         join(state, u, slot)
 
 
-@inner
+@handler
 def bill_prompt(state, u, slot):  # type: ignore[no-untyped-def]
     """The share of the step that a prompt's tokens have had."""
     unit, params, request = state.units[u], state.params[0], state.requests[slot]
@@ -178,7 +178,7 @@ def bill_prompt(state, u, slot):  # type: ignore[no-untyped-def]
     request.taken = 0
 
 
-@inner
+@handler
 def end_prompts(state, u, now_s):  # type: ignore[no-untyped-def]
     """Bill the prompt tokens of the step, and take out the prompts that it completed."""
     unit, queue = state.units[u], state.filling[u]
@@ -194,7 +194,7 @@ def end_prompts(state, u, now_s):  # type: ignore[no-untyped-def]
     unit.tokens = 0
 
 
-@inner
+@handler
 def leave_batch(state, u, slot):  # type: ignore[no-untyped-def]
     """A sequence stops decoding: what it has had of the GPU is billed."""
     unit, params, request = state.units[u], state.params[0], state.requests[slot]
@@ -208,7 +208,7 @@ def leave_batch(state, u, slot):  # type: ignore[no-untyped-def]
     unit.running -= 1
 
 
-@inner
+@handler
 def release_finished(state, u, now_s):  # type: ignore[no-untyped-def]
     """Let the sequences go whose last step this was."""
     unit = state.units[u]
@@ -226,7 +226,7 @@ def release_finished(state, u, now_s):  # type: ignore[no-untyped-def]
         slot = after
 
 
-@inner
+@handler
 def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
     """A step or macro-step ends: count it, release the finished, take out the prompts that are computed."""
     emits = state.units[u].emits
@@ -236,7 +236,7 @@ def on_step_end(state, u, now_s):  # type: ignore[no-untyped-def]
     end_prompts(state, u, now_s)
 
 
-@inner
+@handler
 def on_copied(state, u):  # type: ignore[no-untyped-def]
     """A copy has ended: the adapter's requests may run."""
     k = pop(state.copying[u], state.cells[u])
@@ -248,7 +248,7 @@ def on_copied(state, u):  # type: ignore[no-untyped-def]
     schedule(state.times, state.tree, link_source(state, u), at_s)
 
 
-@inner
+@handler
 def handle(state, source, now_s):  # type: ignore[no-untyped-def]
     """Handle the event of a source; the replica to be looked at, or −1."""
     count = len(state.units)

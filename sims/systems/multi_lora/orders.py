@@ -7,7 +7,7 @@ so far) and goes on with its next token; nothing is emitted twice.
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, pop, push
 from sims.parts.adapter_slots import link_source
 from sims.parts.adapters import (
@@ -32,7 +32,7 @@ from sims.systems.multi_lora.loop import leave_batch
 HALT, ISOLATE, REJOIN = 0, 1, 2
 
 
-@inner
+@handler
 def halt(state, u, now_s):  # type: ignore[no-untyped-def]
     """A replica fails in the midst of its step; nobody knows yet, and requests are still sent to it."""
     unit = state.units[u]
@@ -51,7 +51,7 @@ def halt(state, u, now_s):  # type: ignore[no-untyped-def]
     plan_downloads(state, u)
 
 
-@inner
+@handler
 def restart(state, u, slot):  # type: ignore[no-untyped-def]
     """What a request must compute again after the loss of its KV, and its way back to the router."""
     request = state.requests[slot]
@@ -67,7 +67,7 @@ def restart(state, u, slot):  # type: ignore[no-untyped-def]
     push(state.outbox[0], state.requests, slot)
 
 
-@inner
+@handler
 def forget_adapters(state, u, now_s):  # type: ignore[no-untyped-def]
     """Empty a replica's slots and its host memory."""
     for k in range(state.cells.shape[1] - 1):
@@ -93,7 +93,7 @@ def forget_adapters(state, u, now_s):  # type: ignore[no-untyped-def]
         state.ends[u, which, 1] = END
 
 
-@inner
+@handler
 def clear_unit(state, u):  # type: ignore[no-untyped-def]
     """Forget what a replica was doing."""
     unit = state.units[u]
@@ -119,7 +119,7 @@ def clear_unit(state, u):  # type: ignore[no-untyped-def]
     unit.short = 0
 
 
-@inner
+@handler
 def isolate(state, u, now_s):  # type: ignore[no-untyped-def]
     """A replica's failure is known: its requests go to others."""
     for slot in range(len(state.requests)):
@@ -139,7 +139,7 @@ def isolate(state, u, now_s):  # type: ignore[no-untyped-def]
     forget_adapters(state, u, now_s)
 
 
-@inner
+@handler
 def rejoin(state, u, now_s):  # type: ignore[no-untyped-def]
     """A replica is back with nothing but what is pinned; requests that found none up go on."""
     unit, params = state.units[u], state.params[0]

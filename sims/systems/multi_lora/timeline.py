@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine import merge
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.parts.adapters import FILLING, NO_SLOT, RUNNING, WANTING
 from sims.parts.decode import span_s, steps_done
 from sims.parts.lora_steps import kv_integral
@@ -89,7 +89,7 @@ MOST_WATCHED = 1024
 """Tenants up to this many are watched at every sample."""
 
 
-@inner
+@handler
 def see_step(unit, at_s, seen, ticks):  # type: ignore[no-untyped-def]
     """What the step under way has done by ``at_s``: its share for a weighted token, and decode steps."""
     ticks[0], ticks[1], ticks[2] = 0.0, 0.0, 0.0
@@ -114,7 +114,7 @@ def see_step(unit, at_s, seen, ticks):  # type: ignore[no-untyped-def]
     seen.reserved_s = unit.reserved_s + unit.reserved * spent_s
 
 
-@inner
+@handler
 def see_replica(state, u, seen):  # type: ignore[no-untyped-def]
     """What there is on a replica now."""
     unit = state.units[u]
@@ -130,7 +130,7 @@ def see_replica(state, u, seen):  # type: ignore[no-untyped-def]
     seen.resident = state.params[0].slots - unit.empty_slots if unit.alive == 1 else 0
 
 
-@inner
+@handler
 def see_lane(lane, one, params, step):  # type: ignore[no-untyped-def]
     """Add what a tenant has had of a replica."""
     out = lane.out_tokens + lane.running * (step - lane.since_step)
@@ -150,7 +150,7 @@ def see_lane(lane, one, params, step):  # type: ignore[no-untyped-def]
     one.waiting += lane.waiting
 
 
-@inner
+@handler
 def see_request(state, request, tenants, ticks):  # type: ignore[no-untyped-def]
     """Add what a request in a batch has had of the GPU and is not yet billed for."""
     unit, params, one = state.units[request.unit], state.params[0], tenants[request.tenant]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sims.engine.clock import NEVER, next_source, schedule
 from sims.engine.heap import heap_remove
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import END, has_slot, pop
 from sims.engine.run import LIMIT, REACHED, WANTS_ARRIVALS
 from sims.parts.decaying_batch import (
@@ -35,7 +35,7 @@ HOPELESS = 200
 """Batches started for each that is trained on, beyond which a run is given up."""
 
 
-@inner
+@handler
 def is_hopeless(state):  # type: ignore[no-untyped-def]
     """Whether so much was started for one training step that nearly all of it must have been thrown away."""
     totals, params = state.totals[0], state.params[0]
@@ -43,7 +43,7 @@ def is_hopeless(state):  # type: ignore[no-untyped-def]
     return totals.opened >= most
 
 
-@inner
+@handler
 def next_answer(state):  # type: ignore[no-untyped-def]
     """The answer to be placed next; −1 when the gate is closed, −2 when the stream must bring more."""
     totals = state.totals[0]
@@ -58,7 +58,7 @@ def next_answer(state):  # type: ignore[no-untyped-def]
     return totals.open_group * state.params[0].answers + totals.next_member
 
 
-@inner
+@handler
 def was_placed(state):  # type: ignore[no-untyped-def]
     """An answer has its instance."""
     totals = state.totals[0]
@@ -71,7 +71,7 @@ def was_placed(state):  # type: ignore[no-untyped-def]
         totals.open_group = END
 
 
-@inner
+@handler
 def place_answers(state):  # type: ignore[no-untyped-def]
     """Place answers while the gate is open and there is room; False when the stream must bring more first."""
     for _ in range(len(state.answers) + len(state.groups)):
@@ -88,7 +88,7 @@ def place_answers(state):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@handler
 def end_answers(state, i, now_s):  # type: ignore[no-untyped-def]
     """Let go the answers whose last token this step made."""
     instance, totals = state.instances[i], state.totals[0]
@@ -105,7 +105,7 @@ def end_answers(state, i, now_s):  # type: ignore[no-untyped-def]
         hand_in(state, slot, now_s)
 
 
-@inner
+@handler
 def on_instance(state, i, now_s):  # type: ignore[no-untyped-def]
     """What an instance was at is over."""
     instance = state.instances[i]
@@ -121,7 +121,7 @@ def on_instance(state, i, now_s):  # type: ignore[no-untyped-def]
     wake(state, i)
 
 
-@inner
+@handler
 def look_at_instance(state, i, now_s):  # type: ignore[no-untyped-def]
     """Something has changed for an instance: it goes on, or stops at the next step boundary to see to it."""
     instance, totals = state.instances[i], state.totals[0]
@@ -137,13 +137,13 @@ def look_at_instance(state, i, now_s):  # type: ignore[no-untyped-def]
             shorten(state, i, now_s)
 
 
-@inner
+@handler
 def drains(state, i):  # type: ignore[no-untyped-def]
     """Whether an instance takes no more answers until it has new weights."""
     return state.params[0].drains == 1 and state.instances[i].swapping == 1
 
 
-@inner
+@handler
 def next_activity(state, i, now_s):  # type: ignore[no-untyped-def]
     """What an instance does from this step boundary on, and for how long: take weights, start answers and compute
     what is missing, decode; or rest."""
@@ -163,14 +163,14 @@ def next_activity(state, i, now_s):  # type: ignore[no-untyped-def]
     return IDLE, NEVER
 
 
-@inner
+@handler
 def batch_has_ended(state):  # type: ignore[no-untyped-def]
     """Whether answers are held back for their batch, and it has ended."""
     totals = state.totals[0]
     return state.buffer[2].queued > 0 and totals.running + totals.waiting == 0 and totals.open_group == END
 
 
-@inner
+@handler
 def is_unsettled(state):  # type: ignore[no-untyped-def]
     """Whether the last event has left something to do."""
     totals = state.totals[0]
@@ -178,7 +178,7 @@ def is_unsettled(state):  # type: ignore[no-untyped-def]
     return flags + totals.look_work + totals.waking > 0 or can_serve(state) or batch_has_ended(state)
 
 
-@inner
+@handler
 def settle(state, now_s):  # type: ignore[no-untyped-def]
     """One thing that the last event has left to do; False when the stream must bring more first."""
     totals = state.totals[0]
@@ -198,7 +198,7 @@ def settle(state, now_s):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@handler
 def handle(state, source, now_s):  # type: ignore[no-untyped-def]
     """One event."""
     if source >= FIRST_INSTANCE:

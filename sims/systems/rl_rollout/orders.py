@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER
-from sims.engine.kernel import inner, loop
+from sims.engine.kernel import handler, loop
 from sims.engine.lists import pop, push
 from sims.parts.decaying_batch import LOST_LINE, halt, leave, turn_to, wake
 from sims.parts.rollouts import DOWN, IDLE, LOST, WAITING
@@ -12,7 +12,7 @@ from sims.systems.rl_rollout.rows import pass_time
 FAIL, REJOIN = 0, 1
 
 
-@inner
+@handler
 def lose(state, slot):  # type: ignore[no-untyped-def]
     """An answer has lost its instance: it goes on elsewhere from what it has, or starts anew."""
     answer, totals = state.answers[slot], state.totals[0]
@@ -28,7 +28,7 @@ def lose(state, slot):  # type: ignore[no-untyped-def]
     push(state.buffer[LOST_LINE], state.answers, slot)
 
 
-@inner
+@handler
 def fail(state, i, now_s):  # type: ignore[no-untyped-def]
     """An instance fails with all it runs and all that waits for it."""
     instance, totals = state.instances[i], state.totals[0]
@@ -52,7 +52,7 @@ def fail(state, i, now_s):  # type: ignore[no-untyped-def]
     totals.look_work = 1
 
 
-@inner
+@handler
 def rejoin(state, i, now_s):  # type: ignore[no-untyped-def]
     """An instance is up again, empty, with the latest weights."""
     instance, totals = state.instances[i], state.totals[0]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.parts.rollouts import FATES, STAGES, T_STAGES
 
 
-@inner
+@handler
 def write_row(state, now_s):  # type: ignore[no-untyped-def]
     """Keep all sums at the end of a training step."""
     totals = state.totals[0]
@@ -33,7 +33,7 @@ def write_row(state, now_s):  # type: ignore[no-untyped-def]
         state.samplers[1].to_s = now_s
 
 
-@inner
+@handler
 def copy_sums(row, totals):  # type: ignore[no-untyped-def]
     """The counts and integrals of the run so far."""
     row.opened = totals.opened
@@ -63,7 +63,7 @@ def copy_sums(row, totals):  # type: ignore[no-untyped-def]
     row.token_age_sum = totals.token_age_sum
 
 
-@inner
+@handler
 def start_drawing(state, now_s):  # type: ignore[no-untyped-def]
     """The steps that are to be drawn begin: what instances are at began then."""
     state.samplers[1].next_s = now_s
@@ -73,7 +73,7 @@ def start_drawing(state, now_s):  # type: ignore[no-untyped-def]
     totals.trainer_since_s = max(totals.trainer_since_s, now_s)
 
 
-@inner
+@handler
 def pass_time(state, now_s):  # type: ignore[no-untyped-def]
     """Integrate what there is up to the next event, and take the samples that fall before it."""
     totals = state.totals[0]
@@ -86,7 +86,7 @@ def pass_time(state, now_s):  # type: ignore[no-untyped-def]
         take_samples(state, which, now_s)
 
 
-@inner
+@handler
 def take_samples(state, which, now_s):  # type: ignore[no-untyped-def]
     """Keep what there is at each moment of a sampler before ``now_s``; when full, every second is dropped."""
     sampler, room = state.samplers[which], state.samples.shape[1]
@@ -105,7 +105,7 @@ def take_samples(state, which, now_s):  # type: ignore[no-untyped-def]
         sampler.next_s += sampler.every_s
 
 
-@inner
+@handler
 def take_sample(state, sample, at_s):  # type: ignore[no-untyped-def]
     """One moment."""
     totals = state.totals[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sims.engine.clock import NEVER, schedule
-from sims.engine.kernel import inner
+from sims.engine.kernel import handler
 from sims.engine.lists import END, pop, push
 from sims.parts.decaying_batch import halt, leave, tell_span, turn_to, wake
 from sims.parts.groups import abort_open, close_group, consume, discard_old
@@ -31,7 +31,7 @@ GIVEN_BACK = STAGES
 SYNCHRONOUS, ONE_STEP_OFF, ASYNCHRONOUS, COLOCATED = range(4)
 
 
-@inner
+@handler
 def set_trainer(state, stage, now_s, for_s):  # type: ignore[no-untyped-def]
     """The trainer does something else, for a time (`NEVER`: until there is a batch)."""
     totals = state.totals[0]
@@ -44,7 +44,7 @@ def set_trainer(state, stage, now_s, for_s):  # type: ignore[no-untyped-def]
         totals.look_batch = 1
 
 
-@inner
+@handler
 def open_window(state, now_s):  # type: ignore[no-untyped-def]
     """Let a batch, and what is started beyond it, begin."""
     totals, params = state.totals[0], state.params[0]
@@ -56,7 +56,7 @@ def open_window(state, now_s):  # type: ignore[no-untyped-def]
         wake(state, i)
 
 
-@inner
+@handler
 def empty_instance(state, i):  # type: ignore[no-untyped-def]
     """Take all answers from an instance that stands still."""
     instance = state.instances[i]
@@ -71,7 +71,7 @@ def empty_instance(state, i):  # type: ignore[no-untyped-def]
     instance.owed_prompt = 0
 
 
-@inner
+@handler
 def abort_rest(state):  # type: ignore[no-untyped-def]
     """Throw away all that is not in the batch."""
     totals = state.totals[0]
@@ -93,7 +93,7 @@ def abort_rest(state):  # type: ignore[no-untyped-def]
             close_group(state, q, ABORTED)
 
 
-@inner
+@handler
 def stop_generation(state, now_s):  # type: ignore[no-untyped-def]
     """The batch is full: nothing more starts, and what is unfinished is dropped or stands still."""
     totals, params = state.totals[0], state.params[0]
@@ -107,7 +107,7 @@ def stop_generation(state, now_s):  # type: ignore[no-untyped-def]
         abort_rest(state)
 
 
-@inner
+@handler
 def lend(state, stage, now_s):  # type: ignore[no-untyped-def]
     """Co-located: the GPUs of all instances change sides, train, or are back (`IDLE`) without the KV they held."""
     state.totals[0].lent = 0 if stage == IDLE else 1
@@ -120,7 +120,7 @@ def lend(state, stage, now_s):  # type: ignore[no-untyped-def]
                 instance.owed_prompt = 0
 
 
-@inner
+@handler
 def look_for_batch(state, now_s):  # type: ignore[no-untyped-def]
     """Begin with the next batch if there is one and the trainer is free."""
     totals, params = state.totals[0], state.params[0]
@@ -142,7 +142,7 @@ def look_for_batch(state, now_s):  # type: ignore[no-untyped-def]
         set_trainer(state, T_SYNC, now_s, params.pause_s)
 
 
-@inner
+@handler
 def begin_training(state, now_s):  # type: ignore[no-untyped-def]
     """Train on the oldest groups; one step off, the next batch begins at the same time."""
     totals, params = state.totals[0], state.params[0]
@@ -157,7 +157,7 @@ def begin_training(state, now_s):  # type: ignore[no-untyped-def]
         totals.opening = 1
 
 
-@inner
+@handler
 def end_training(state, now_s):  # type: ignore[no-untyped-def]
     """There is a new version; what the trainer does next, and for how long."""
     totals, params = state.totals[0], state.params[0]
@@ -177,7 +177,7 @@ def end_training(state, now_s):  # type: ignore[no-untyped-def]
     return hand_over(state, now_s)
 
 
-@inner
+@handler
 def hand_over(state, now_s):  # type: ignore[no-untyped-def]
     """The weights are on their way; what the trainer does next, and for how long."""
     params = state.params[0]
@@ -193,7 +193,7 @@ def hand_over(state, now_s):  # type: ignore[no-untyped-def]
     return T_SYNC, params.pause_s
 
 
-@inner
+@handler
 def weights_arrive(state):  # type: ignore[no-untyped-def]
     """The new weights can be taken by the instances."""
     totals, params = state.totals[0], state.params[0]
@@ -210,7 +210,7 @@ def weights_arrive(state):  # type: ignore[no-untyped-def]
         totals.opening = 1
 
 
-@inner
+@handler
 def on_trainer(state, now_s):  # type: ignore[no-untyped-def]
     """What the trainer was at is over."""
     totals = state.totals[0]
@@ -225,7 +225,7 @@ def on_trainer(state, now_s):  # type: ignore[no-untyped-def]
     set_trainer(state, stage, now_s, for_s)
 
 
-@inner
+@handler
 def settle_training(state, now_s):  # type: ignore[no-untyped-def]
     """One thing that the trainer has left to do, in the order in which they follow from each other."""
     totals = state.totals[0]
@@ -245,7 +245,7 @@ def settle_training(state, now_s):  # type: ignore[no-untyped-def]
         look_for_batch(state, now_s)
 
 
-@inner
+@handler
 def begin_run(state):  # type: ignore[no-untyped-def]
     """The first batches start under version 0."""
     totals, params = state.totals[0], state.params[0]

@@ -5,8 +5,11 @@ import pytest
 
 from sims.engine import batches
 from sims.engine.interval import Interval, batch_interval
+from sims.engine.kernel import from_python
 from sims.engine.run import COMPLETE, FULL
 from sims.engine.sketch import BINS, bin_of
+
+bin_of = from_python(bin_of)
 
 
 def test_a_quantile_is_read_from_the_pool_and_its_spread_from_the_batches() -> None:

@@ -5,6 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.engine.clock import NEVER, clock_arrays, next_source, schedule
+from sims.engine.kernel import from_python
+
+next_source = from_python(next_source)
+schedule = from_python(schedule)
 
 
 @settings(deadline=None)  # the first call compiles

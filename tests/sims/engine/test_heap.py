@@ -7,6 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sims.engine.heap import heap_push, heap_remove
+from sims.engine.kernel import from_python
+
+heap_push = from_python(heap_push)
+heap_remove = from_python(heap_remove)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40))

@@ -6,11 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.engine import lists
+from sims.engine.kernel import from_python
 from sims.parts.records import TOTALS, queues, records, request_pool
+
+give_slot = from_python(lists.give_slot)
+has_slot = from_python(lists.has_slot)
+insert_by_ready = from_python(lists.insert_by_ready)
+pop = from_python(lists.pop)
+push = from_python(lists.push)
+take_slot = from_python(lists.take_slot)
 
 
 def drain(queue, pool) -> list[int]:
-    return [lists.pop(queue, pool) for _ in range(queue.queued)]
+    return [pop(queue, pool) for _ in range(queue.queued)]
 
 
 @settings(deadline=None)  # the first call compiles
@@ -18,7 +26,7 @@ def drain(queue, pool) -> list[int]:
 def test_a_queue_gives_back_in_the_order_of_pushing(slots: list[int]) -> None:
     pool, queue = request_pool(12), queues(1)[0]
     for slot in slots:
-        lists.push(queue, pool, slot)
+        push(queue, pool, slot)
     assert drain(queue, pool) == slots
     assert queue.head == queue.tail == lists.END
 
@@ -29,18 +37,18 @@ def test_insertion_keeps_the_order_of_readiness_and_of_insertion(ready: list[int
     pool, queue = request_pool(len(ready)), queues(1)[0]
     for slot, at_s in enumerate(ready):
         pool[slot].ready_s = at_s
-        lists.insert_by_ready(queue, pool, slot)
+        insert_by_ready(queue, pool, slot)
     assert drain(queue, pool) == sorted(range(len(ready)), key=lambda slot: (ready[slot], slot))
 
 
 def test_the_free_list_hands_out_each_slot_once() -> None:
     pool, totals = request_pool(3), records(TOTALS, count=1)[0]
-    taken = {lists.take_slot(totals, pool) for _ in range(3)}
+    taken = {take_slot(totals, pool) for _ in range(3)}
     assert taken == {0, 1, 2}
-    assert not lists.has_slot(totals)
-    lists.give_slot(totals, pool, 1)
-    assert lists.has_slot(totals)
-    assert lists.take_slot(totals, pool) == 1
+    assert not has_slot(totals)
+    give_slot(totals, pool, 1)
+    assert has_slot(totals)
+    assert take_slot(totals, pool) == 1
     assert totals.in_flight == 3
 
 

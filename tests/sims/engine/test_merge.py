@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from sims.engine import merge
+from sims.engine.kernel import from_python
 from sims.engine.packing import pack, unpack
 from sims.engine.sketch import BINS, bin_of, percentile
+
+bin_of = from_python(bin_of)
 
 
 @dataclass(frozen=True)

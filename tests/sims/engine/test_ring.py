@@ -4,8 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.engine import ring
+from sims.engine.kernel import from_python
 from sims.engine.lists import END
 from sims.parts.records import request_pool
+
+put = from_python(ring.put)
+steps_to_next = from_python(ring.steps_to_next)
+take_all = from_python(ring.take_all)
 
 
 @settings(deadline=None)  # the first call compiles
@@ -15,15 +20,15 @@ def test_every_sequence_comes_up_at_its_step_even_beyond_the_reach(lengths: list
     pool, buckets = request_pool(len(lengths)), ring.ring_array(1, reach=8)
     for slot, length in enumerate(lengths):
         pool[slot].finish_step = start + length
-        ring.put(buckets, 0, pool, slot, start)
+        put(buckets, 0, pool, slot, start)
     step, finished = start, {}
     while len(finished) < len(lengths):
-        step += ring.steps_to_next(buckets, 0, step)
-        slot = ring.take_all(buckets, 0, step)
+        step += steps_to_next(buckets, 0, step)
+        slot = take_all(buckets, 0, step)
         while slot != END:
             after = pool[slot].next
             if pool[slot].finish_step > step:
-                ring.put(buckets, 0, pool, slot, step)
+                put(buckets, 0, pool, slot, step)
             else:
                 finished[slot] = step - start
             slot = after

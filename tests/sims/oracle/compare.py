@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sims.engine.kernel import from_python
 from sims.engine.sketch import BINS, record
 from sims.systems.llm_serving import Outcome
 from tests.sims.oracle.asks import Ask, Sums
+
+record = from_python(record)
 
 
 def of_outcome(found: Outcome) -> Sums:

@@ -5,9 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sims.engine.kernel import from_python
 from sims.parts.decode import plan_steps, span_s, steps_done, steps_to_reach
 from sims.parts.records import UNIT, records
 from sims.parts.step_times import NO_TABLE, step_tables
+
+plan_steps = from_python(plan_steps)
+span_s = from_python(span_s)
+steps_done = from_python(steps_done)
+steps_to_reach = from_python(steps_to_reach)
 
 BATCHES = st.fixed_dictionaries(
     {

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from sims.engine.kernel import from_python
 from sims.parts.link import hand_over
 from sims.parts.ranks import RANK
 from sims.parts.records import queues, records
+
+hand_over = from_python(hand_over)
 
 
 def test_a_transfer_waits_for_both_ends_and_arrives_after_the_slower() -> None:

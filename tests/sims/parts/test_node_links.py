@@ -3,8 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sims.engine.kernel import from_python
 from sims.parts.node_links import EGRESS, INGRESS, LINK, PCIE_IN, SSD_READ, SSD_WRITE, read_route, transfer, write_route
 from sims.parts.records import records
+
+read_route = from_python(read_route)
+transfer = from_python(transfer)
+write_route = from_python(write_route)
 
 SPEEDS = np.array([100.0, 100.0, 50.0, 50.0, 10.0, 5.0])
 

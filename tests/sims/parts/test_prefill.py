@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from sims.engine.kernel import from_python
 from sims.engine.lists import push
 from sims.parts.prefill import fill_rank, fill_step, least_rank
 from sims.parts.records import PREFILL_UNIT, queues, records, request_pool
+
+fill_rank = from_python(fill_rank)
+fill_step = from_python(fill_step)
+least_rank = from_python(least_rank)
+push = from_python(push)
 
 
 def queue_of(pool, first: int, *todos: int):

@@ -3,9 +3,14 @@ from __future__ import annotations
 import importlib
 
 from sims.engine import dispatch
+from sims.engine.kernel import from_python
 from sims.parts.records import UNIT, records
 from sims.parts.routing import least_loaded, round_robin
 from sims.parts.routing.dispatch import CODES, choose
+
+choose = from_python(choose)
+choose_least_loaded = from_python(least_loaded.choose)
+choose_round_robin = from_python(round_robin.choose)
 
 
 def stations(*loads: int, dead: tuple[int, ...] = ()):
@@ -31,23 +36,23 @@ def test_each_code_reaches_its_policy() -> None:
 
 
 def test_the_least_loaded_that_lives_is_chosen_and_ties_go_to_the_first() -> None:
-    assert least_loaded.choose(stations(4, 2, 2), 0) == 1
-    assert least_loaded.choose(stations(4, 2, 2, dead=(1,)), 0) == 2
+    assert choose_least_loaded(stations(4, 2, 2), 0) == 1
+    assert choose_least_loaded(stations(4, 2, 2, dead=(1,)), 0) == 2
 
 
 def test_a_slower_station_is_loaded_less() -> None:
     some = stations(10, 6)
     some[1].weight = 2.0
-    assert least_loaded.choose(some, 0) == 0
+    assert choose_least_loaded(some, 0) == 0
     some[0].load = 12
-    assert least_loaded.choose(some, 0) == 0, "a tie goes to the first"
+    assert choose_least_loaded(some, 0) == 0, "a tie goes to the first"
     some[0].load = 13
-    assert least_loaded.choose(some, 0) == 1
+    assert choose_least_loaded(some, 0) == 1
 
 
 def test_turns_pass_over_the_dead() -> None:
-    assert round_robin.choose(stations(0, 0, 0, dead=(1,)), 1) == 2
-    assert round_robin.choose(stations(0, 0, 0, dead=(2,)), 2) == 0
+    assert choose_round_robin(stations(0, 0, 0, dead=(1,)), 1) == 2
+    assert choose_round_robin(stations(0, 0, 0, dead=(2,)), 2) == 0
 
 
 def test_nobody_is_chosen_when_all_are_dead() -> None:

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from sims.engine.kernel import from_python
 from sims.parts.records import UNIT, records
 from sims.parts.step_times import check_table, prompt_time_s, step_tables, step_time_s, table_s
+
+prompt_time_s = from_python(prompt_time_s)
+step_time_s = from_python(step_time_s)
+table_s = from_python(table_s)
 
 POINTS = ((1, 0.010), (64, 0.010), (128, 0.012), (1024, 0.040))
 
