@@ -24,19 +24,6 @@ from sims.systems.llm_serving.recovery import ANSWERS, NOTHING
 
 
 @handler
-def halt(state, u, first_source, now_s):  # type: ignore[no-untyped-def]
-    """Stop a unit in the midst of its step; what it has done until then counts."""
-    unit = state.units[u]
-    steps = steps_done(unit, now_s)
-    last_s = unit.start_s + span_s(unit, steps)
-    grow_ranks(state, u, steps)
-    commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
-    unit.start_s = last_s
-    unit.stopped = 1
-    schedule(state.times, state.tree, first_source + u, NEVER)
-
-
-@handler
 def shut(state, u):  # type: ignore[no-untyped-def]
     """Take a halted unit out of the routers' sight and forget its lists; the moment of its last token."""
     unit = state.units[u]
@@ -134,14 +121,17 @@ def begin_again(state, slot, last_s, now_s):  # type: ignore[no-untyped-def]
 
 @loop
 def halt_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """A decode unit fails; nobody knows yet, and requests are still sent to it."""
-    halt(state, u, 1 + len(state.prefills), now_s)
-
-
-@loop
-def halt_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """An aggregated replica fails; nobody knows yet, and requests are still sent to it."""
-    halt(state, u, 1, now_s)
+    """A decode unit or replica fails; nobody knows yet, and requests are still sent to it."""
+    unit = state.units[u]
+    steps = steps_done(unit, now_s)
+    last_s = unit.start_s + span_s(unit, steps)
+    # What it has done of the step under way counts.
+    grow_ranks(state, u, steps)
+    commit_steps(unit, state.totals[0], state.window[0], state.batches, state.itl, steps, now_s)
+    unit.start_s = last_s
+    unit.stopped = 1
+    before = 0 if state.params[0].aggregated == 1 else len(state.prefills)
+    schedule(state.times, state.tree, 1 + before + u, NEVER)
 
 
 @loop
@@ -157,23 +147,17 @@ def halt_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
 
 @loop
 def isolate_unit(state, u, now_s):  # type: ignore[no-untyped-def]
-    """The failure of a decode unit is known; its requests go back to prefill."""
+    """The failure of a decode unit or replica is known; its requests go back to prefill, or to other replicas."""
+    aggregated = state.params[0].aggregated == 1
     last_s = shut(state, u)
-    clear_ranks(state, u)
+    if aggregated:
+        clear_engines(state, u)
+    else:
+        clear_ranks(state, u)
     for slot in range(len(state.requests)):
         stage = state.requests[slot].stage
-        if stage in (RUNNING, WAITING) and state.requests[slot].unit == u:
-            begin_again(state, slot, last_s, now_s)
-
-
-@loop
-def isolate_replica(state, u, now_s):  # type: ignore[no-untyped-def]
-    """The failure of a replica is known; its requests start again on the others."""
-    last_s = shut(state, u)
-    clear_engines(state, u)
-    for slot in range(len(state.requests)):
-        stage = state.requests[slot].stage
-        if stage in (RUNNING, WAITING, PREFILL) and state.requests[slot].unit == u:
+        here = stage in (RUNNING, WAITING) or (aggregated and stage == PREFILL)
+        if here and state.requests[slot].unit == u:
             begin_again(state, slot, last_s, now_s)
 
 

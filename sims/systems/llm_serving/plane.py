@@ -20,16 +20,8 @@ from sims.systems.llm_serving.state import State
 from sims.systems.llm_serving.timeline import sample
 
 Order = Callable[[State, int, float], None]
-HALT: Mapping[str, Order] = {
-    "decode": faults.halt_unit,
-    "prefill": faults.halt_prefill,
-    "replica": faults.halt_replica,
-}
-ISOLATE: Mapping[str, Order] = {
-    "decode": faults.isolate_unit,
-    "prefill": faults.isolate_prefill,
-    "replica": faults.isolate_replica,
-}
+HALT: Mapping[str, Order] = {"decode": faults.halt_unit, "prefill": faults.halt_prefill}
+ISOLATE: Mapping[str, Order] = {"decode": faults.isolate_unit, "prefill": faults.isolate_prefill}
 
 
 class ServingPlane(StatePlane[State]):
@@ -96,11 +88,11 @@ class ServingPlane(StatePlane[State]):
 
     def halt(self, unit: int, *, role: str, now_s: float) -> None:
         """A unit fails."""
-        HALT[self._sort(role)](self.state, int(unit), float(now_s))
+        HALT[role](self.state, int(unit), float(now_s))
 
     def isolate(self, unit: int, *, role: str, now_s: float) -> None:
         """Its failure is known: move its requests."""
-        ISOLATE[self._sort(role)](self.state, int(unit), float(now_s))
+        ISOLATE[role](self.state, int(unit), float(now_s))
         self._send_parked(now_s)
 
     def rejoin(self, unit: int, *, role: str, now_s: float) -> None:
@@ -108,9 +100,6 @@ class ServingPlane(StatePlane[State]):
         self._units(role)[unit].alive = 1
         self._units(role)[unit].stopped = 0
         self._send_parked(now_s)
-
-    def _sort(self, role: str) -> str:
-        return "replica" if self._config.aggregated else role
 
     def _send_parked(self, now_s: float) -> None:
         send = faults.send_parked_to_replicas if self._config.aggregated else faults.send_parked

@@ -67,7 +67,7 @@ def test_every_kernel_is_compiled_for_one_signature() -> None:
     """A time given as an integer would silently compile a second time."""
     small(False)
     small(True)
-    kernels = [aggregated.advance, disaggregated.advance, faults.halt_unit, faults.isolate_unit, faults.halt_replica]
-    kernels += [faults.isolate_replica, faults.halt_prefill, faults.isolate_prefill, faults.take_fetched]
+    kernels = [aggregated.advance, disaggregated.advance, faults.halt_unit, faults.isolate_unit]
+    kernels += [faults.halt_prefill, faults.isolate_prefill, faults.take_fetched]
     kernels += [faults.send_parked, faults.send_parked_to_replicas]
     assert [kernel.signatures(one) for one in kernels] == [1] * len(kernels)
