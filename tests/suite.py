@@ -28,6 +28,11 @@ def install_chromium() -> None:
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
 
 
+def compile_kernels() -> None:
+    """Fill the cache once, several simulators at a time; each of the two test processes would compile them all."""
+    subprocess.call([sys.executable, "-c", "from planner.jobs import warming; warming.warm_all()"])
+
+
 def run_pytest(*arguments: str) -> int:
     return subprocess.call([sys.executable, "-m", "pytest", *arguments])
 
@@ -39,6 +44,7 @@ def main(arguments: list[str]) -> int:
     install_chromium()
     if arguments:
         return run_pytest(*arguments)
+    compile_kernels()
     quick = run_pytest("-n", "2", "--dist", "loadfile", "-m", f"not ({HEAVY})", "-q")
     heavy = run_pytest("-m", HEAVY, "-q")
     return quick or heavy

@@ -144,7 +144,7 @@ class _CollectSeldom(event.Listener):
             gc.set_threshold(*self._usual)
 
 
-event.register("numba:compile", _CollectSeldom())
+event.register("numba:compile", _CollectSeldom())  # type: ignore[no-untyped-call]
 
 _warmers: list[Callable[[], object]] = []
 

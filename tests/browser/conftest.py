@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sims.engine import kernel
 from tests.journeys.local_run import Api, LocalRun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,8 +22,8 @@ def run() -> Iterator[LocalRun]:
     data = ROOT / ".local" / f"browser-{os.getpid()}"
     data.mkdir(parents=True)
     started = LocalRun(ROOT, data=data)
-    # Machine code of the simulators outlives a session: compiling it takes longer than all its tests.
-    started.environment["SIMS_CACHE_DIR"] = str(ROOT / ".local" / "kernels")
+    # The machine code that the other tests have left: compiling it takes as long as a dozen of these tests.
+    started.environment["SIMS_CACHE_DIR"] = str(kernel.CACHE.parent)
     with started as running:
         yield running
     shutil.rmtree(data, ignore_errors=True)

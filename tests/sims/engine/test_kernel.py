@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numba
@@ -62,3 +63,23 @@ def test_kernels_count_no_references_and_so_cannot_allocate() -> None:
     assert len(numba.njit(allocates)(3)) == 3
     with pytest.raises(numba.core.errors.TypingError):
         numba.njit(**kernel.UNCOUNTED)(allocates)(3)
+
+
+def test_garbage_is_seldom_looked_for_until_the_outermost_compilation_ends() -> None:
+    usual, listener = gc.get_threshold(), kernel._CollectSeldom()
+    for seen in (listener.on_start, listener.on_start, listener.on_end):
+        seen(None)
+        assert gc.get_threshold() == listener.SELDOM != usual
+    listener.on_end(None)
+    assert gc.get_threshold() == usual
+
+
+def test_python_reaches_a_handler_through_a_way_in() -> None:
+    @kernel.handler
+    def add(record, more):  # type: ignore[no-untyped-def]
+        record.sum += more
+        return record.sum
+
+    books = np.zeros(1, np.dtype([("sum", "i8")])).view(np.recarray)
+    assert kernel.from_python(add)(books[0], 3) == 3
+    assert books[0].sum == 3
