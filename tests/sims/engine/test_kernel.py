@@ -77,9 +77,9 @@ def test_garbage_is_seldom_looked_for_until_the_outermost_compilation_ends() -> 
 def test_python_reaches_a_handler_through_a_way_in() -> None:
     @kernel.handler
     def add(record, more):  # type: ignore[no-untyped-def]
-        record.sum += more
-        return record.sum
+        record.total += more
+        return record.total
 
-    books = np.zeros(1, np.dtype([("sum", "i8")])).view(np.recarray)
+    books = np.zeros(1, np.dtype([("total", "i8")])).view(np.recarray)
     assert kernel.from_python(add)(books[0], 3) == 3
-    assert books[0].sum == 3
+    assert books[0].total == 3
