@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from planner.core.chart import Axis, Chart, Limit, Trace
 from planner.core.distribution import ESTIMATE, RANKS, SIMULATED, distribution
-from planner.core.quantities import show
 from planner.core.result import Result
 from planner.core.table import filled
+from planner.core.timeline import TIMELINE, line
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 
@@ -18,23 +18,23 @@ def charts(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Sequenc
         distribution(estimate, simulated, name="ttft", label="TTFT", limit=spec.ttft_p99_slo_s),
         distribution(estimate, simulated, name="tpot", label="TPOT", limit=spec.tpot_slo_s),
         _objectives(spec, estimate, simulated),
-        _timeline(
+        line(
             simulated,
             name="requests",
             title="Where are the requests?",
             columns=("running", "queued", "waiting"),
             unit="requests",
         ),
-        _timeline(
+        line(
             simulated,
             name="load",
             title="How full is the fleet?",
             columns=("prefill_utilisation", "kv_share"),
             unit="ratio",
         ),
-        _timeline(simulated, name="ttft", title="Does the wait change over time?", columns=("ttft_mean_s",), unit="s"),
+        line(simulated, name="ttft", title="Does the wait change over time?", columns=("ttft_mean_s",), unit="s"),
         *_units_up(simulated),
-        _timeline(simulated, name="arrivals", title="What arrives?", columns=("arrivals_per_s",), unit="req/s"),
+        line(simulated, name="arrivals", title="What arrives?", columns=("arrivals_per_s",), unit="req/s"),
     ]
     return [chart for chart in made if chart is not None]
 
@@ -72,34 +72,10 @@ def _objectives(spec: LlmServingSpec, estimate: Result, simulated: Result) -> Ch
 
 def _units_up(simulated: Result) -> Sequence[Chart | None]:
     """Worth a picture only where units came or went."""
-    series = filled(simulated, "timeline")
+    series = filled(simulated, TIMELINE)
     if series is None:
         return []
     columns = tuple(column.name for column in series.columns if column.name.endswith("units_up"))
     if all(len(set(series.column(name).values)) == 1 for name in columns):
         return []
-    return [_timeline(simulated, name="units", title="How many units are up?", columns=columns, unit="units")]
-
-
-def _timeline(simulated: Result, *, name: str, title: str, columns: tuple[str, ...], unit: str) -> Chart | None:
-    series = filled(simulated, "timeline")
-    if series is None:
-        return None
-    time_s = series.column("time_s").values
-    traces = []
-    for order, column in enumerate(series.column(wanted) for wanted in columns):
-        y = [value if isinstance(value, int | float) else None for value in column.values]
-        traces.append(Trace(column.label, time_s, y, order=order))
-    warmup_s = float(simulated.provenance.get("warmup_s") or 0.0)
-    named = ", ".join(trace.name for trace in traces)
-    return Chart(
-        name=f"simulated_timeline_{name}",
-        title=title,
-        subtitle=f"{named[:1].upper()}{named[1:]} over simulated time",
-        form="line",
-        x=Axis("simulated time", "s"),
-        y=Axis(named if len(traces) == 1 else unit, unit),
-        traces=tuple(traces),
-        limits=(Limit(warmup_s, "warm-up ends", axis="x"),) if warmup_s > 0 else (),
-        summary=f"{named} over {show(float(time_s[-1] or 0.0), 's')} of simulated time.",
-    )
+    return [line(simulated, name="units", title="How many units are up?", columns=columns, unit="units")]
