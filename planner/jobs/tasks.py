@@ -41,7 +41,7 @@ def purge(**_: Any) -> None:
 @worker_init.connect  # type: ignore[untyped-decorator]
 def warm(**_: Any) -> None:
     """Compile or load the simulators' kernels before the pool forks, so that the first job starts at once."""
-    warming.warm_all()
+    warming.warm_up()
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]

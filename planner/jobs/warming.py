@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 
+import redis
+from django.core.cache import cache
+
 from planner import kinds
 
 COMPILED_S = 4.0
 """A simulator that takes longer to get ready had to be compiled: loading kept code takes a second or two."""
 _ONE = "import sys; from planner import kinds; kinds.get(sys.argv[1]).simulator.warm()"
+_UNDER_WAY = "simulators-getting-ready"
+_LONGEST_S = 300
+"""A worker that died over it is not waited for any longer."""
+
+
+def is_under_way() -> bool:
+    """Whether a worker that has just started is getting its simulators ready."""
+    try:
+        return bool(cache.get(_UNDER_WAY))
+    except redis.RedisError:
+        return False
+
+
+def warm_up() -> None:
+    """What a worker does before its first job; whoever waits for it can see it."""
+    with contextlib.suppress(redis.RedisError):
+        cache.set(_UNDER_WAY, True, timeout=_LONGEST_S)
+    try:
+        warm_all()
+    finally:
+        with contextlib.suppress(redis.RedisError):
+            cache.delete(_UNDER_WAY)
 
 
 def warm_all() -> None:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import redis
 from celery.signals import worker_init
 
 from planner.jobs import tasks, warming
@@ -61,7 +62,20 @@ def test_no_more_run_at_once_than_asked_and_a_failure_stops_nothing(tmp_path: Pa
 def test_a_worker_warms_up_before_its_pool_forks() -> None:
     assert tasks.warm in [listener() for _, listener in worker_init.receivers]
     with pytest.MonkeyPatch.context() as patch:
-        told: list[str] = []
-        patch.setattr(warming, "warm_all", lambda: told.append("warm"))
+        told: list[bool] = []
+        patch.setattr(warming, "warm_all", lambda: told.append(warming.is_under_way()))
         tasks.warm()
+    assert told == [True]
+    assert not warming.is_under_way()
+
+
+def test_nobody_waits_for_a_cache_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise redis.ConnectionError
+
+    monkeypatch.setattr(warming, "cache", SimpleNamespace(get=away, set=away, delete=away))
+    told: list[str] = []
+    monkeypatch.setattr(warming, "warm_all", lambda: told.append("warm"))
+    warming.warm_up()
     assert told == ["warm"]
+    assert not warming.is_under_way()

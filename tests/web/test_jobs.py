@@ -16,7 +16,7 @@ from planner.catalog import services as catalogs
 from planner.core.chart import Axis, Chart, Trace
 from planner.core.result import Answer, Finding, Metric, Result
 from planner.designs import services as designs
-from planner.jobs import replicating, runner, services
+from planner.jobs import replicating, runner, services, warming
 from planner.jobs.models import Job, State
 from tests.web.library import TRACE, check_page, check_write, words
 from tests.web.sample import COST, POWER, SAMPLE, estimate
@@ -160,6 +160,17 @@ def test_a_running_job_is_polled_until_it_ends(signed_in, start):
     assert "hx-trigger" not in ended
     assert "<title>Twelve · Fleet planner</title>" in ended
     assert '<p hx-swap-oob="innerHTML:#status">Succeeded: Twelve</p>' in ended
+
+
+def test_who_waits_for_simulators_to_get_ready_is_told(signed_in, start, monkeypatch):
+    job, client = start(), signed_in("vera")
+    assert "simulators ready" not in words(client.get(f"/jobs/{job.id}/"))
+
+    def look():
+        assert "waiting for a worker, which is getting its simulators ready" in words(client.get(f"/jobs/{job.id}/"))
+
+    monkeypatch.setattr(warming, "warm_all", look)
+    warming.warm_up()
 
 
 def test_the_list_polls_only_while_something_runs(signed_in, start):

@@ -25,7 +25,7 @@ from planner.designs import selectors as design_selectors
 from planner.designs import serial
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
-from planner.jobs import selectors, services
+from planner.jobs import selectors, services, warming
 from planner.jobs.models import Job, Purpose, State
 from planner.jobs.timelines import board_of, board_view
 from planner.kinds import UnknownKind
@@ -167,6 +167,8 @@ def _title(view: Mapping[str, Any]) -> str:
 def progress_of(row: Mapping[str, Any]) -> str:
     """Where the job stands, in a line: what it waits for, else the simulated clock, its speed and the time left."""
     if row["state"] == State.QUEUED:
+        if warming.is_under_way():
+            return _("waiting for a worker, which is getting its simulators ready: up to a minute after an update")
         return _("waiting for a worker")
     if row["state"] == State.CANCELLING:
         return _("stopping")
