@@ -85,7 +85,8 @@ def _traces(plane: Plane, curve: Curve) -> list[dict[str, Any]]:
         "hovertemplate": "%{customdata}",
     }
     if curve.as_points:
-        trace["hollow"] = curve.hollow
+        # A point at the edge of the plane is drawn whole.
+        trace |= {"hollow": curve.hollow, "cliponaxis": False}
         trace["hovertemplate"] = "%{x:,.4~g}, %{customdata}"
     if curve.labels:
         trace["text"] = [plain(curve.labels[index]) for index in kept]
