@@ -34,8 +34,8 @@ def not_steady(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     field = "spare_prefill_units" if prefill_bound and not run.spec.is_aggregated else "spare_decode_units"
     if field == "spare_prefill_units":
         spare = run.fleet.prefill.spare_units + 1
-    pool = "prefill" if field == "spare_prefill_units" else "decode"
-    suggestion = f"One more {pool} unit, and simulate again."
+    unit = "prefill unit" if field == "spare_prefill_units" else "replica" if run.spec.is_aggregated else "decode unit"
+    suggestion = f"One more {unit}, and simulate again."
     return [Finding("not_steady", "error", message, "ttft_p99_s", suggestion, {field: spare})]
 
 

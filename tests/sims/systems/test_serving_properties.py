@@ -24,12 +24,19 @@ MOMENTS_S = st.sampled_from([0.0, 0.0213, 0.31, 1.7])
 
 @st.composite
 def failing(draw: st.DrawFn) -> tuple[Case, list[Failure]]:
-    """A system of which each unit fails at most once; all may be gone at the same time."""
+    """A system of which each unit of either role fails at most once; all may be gone at the same time."""
     case = draw(CASES)
-    units = draw(st.sets(st.integers(0, case.config.decode_units - 1)))
+    units = [("decode", unit) for unit in range(case.config.decode_units)]
+    units += [("prefill", unit) for unit in range(case.config.prefill_units)]
     failures = [
-        Failure(unit=unit, at_s=draw(MOMENTS_S), detection_s=draw(MOMENTS_S), rejoin_s=0.011 + draw(MOMENTS_S))
-        for unit in sorted(units)
+        Failure(
+            unit=unit,
+            role=role,
+            at_s=draw(MOMENTS_S),
+            detection_s=draw(MOMENTS_S),
+            rejoin_s=0.011 + draw(MOMENTS_S),
+        )
+        for role, unit in sorted(draw(st.sets(st.sampled_from(units))))
     ]
     return case, failures
 
