@@ -223,3 +223,10 @@ def test_a_run_in_which_no_request_fits_says_so() -> None:
     assert none.answer is not None
     assert "No request fits" in none.answer.sentence
     assert "too_long_refused" in codes(none)
+
+
+def test_a_run_in_which_no_request_came_does_not_say_that_none_fits() -> None:
+    none = run(LlmServingSpec(peak_rps=0.001), SimulationRequest(duration_s=10.0))
+    assert none.value("requests_arrived") == 0
+    assert none.answer is not None
+    assert "Too short to measure" in none.answer.sentence

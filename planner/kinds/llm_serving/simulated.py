@@ -205,7 +205,7 @@ def _counts(outcome: Outcome) -> dict[str, float | None]:
 def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Answer:
     ttft, tpot = metrics["ttft_p99_s"], metrics["tpot_p99_s"]
     good = metrics["goodput_share"].value
-    if outcome.rejected == outcome.arrived:
+    if outcome.arrived > 0 and outcome.rejected == outcome.arrived:
         sentence = "**No request fits.** Each needs more KV than a rank of a unit has."
     elif not run.keeps_up(outcome):
         sentence = f"**The fleet does not keep up.** {_flows(outcome)} and latencies grow with the length of the run."
