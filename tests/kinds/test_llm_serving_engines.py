@@ -230,3 +230,14 @@ def test_a_run_in_which_no_request_came_does_not_say_that_none_fits() -> None:
     assert none.value("requests_arrived") == 0
     assert none.answer is not None
     assert "Too short to measure" in none.answer.sentence
+
+
+def test_a_run_that_ends_while_the_system_fills_is_too_short_and_not_overloaded() -> None:
+    short = run(LlmServingSpec(), SimulationRequest(duration_s=60.0))
+    assert "still_filling" in codes(short)
+    assert "not_steady" not in codes(short)
+    assert short.answer is not None
+    assert short.answer.sentence.startswith("**Too short to tell**: TTFT P99 ")
+    crowd = run(LlmServingSpec(), SimulationRequest(duration_s=60.0, options={"rate_scale": 4.0}))
+    assert "not_steady" in codes(crowd)
+    assert "still_filling" not in codes(crowd)

@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner.core.catalog import Catalog
 from planner.core.replications import Repeated
 from planner.core.result import Finding, Result
 from planner.core.run_options import check_seed
-from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
+from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
 from planner.kinds.llm_serving import closed_loop, engine, simulated
 from planner.kinds.llm_serving.arriving import (
     DEFAULT_DURATION_S,
@@ -97,14 +95,6 @@ def arrivals_for(
     return drawn_for(spec, request=request, chosen=chosen, lengths=lengths)
 
 
-def residence_s(spec: LlmServingSpec, *, facts: Physics, workload: Workload | None) -> float:
-    """About how long a request stays: its answer at the TPOT objective, or at the design's step if that is longer."""
-    answer = spec.output_tokens
-    if workload is not None and workload.requests:
-        answer = float(np.mean(workload.output_tokens))
-    return spec.gateway_s + answer * max(spec.tpot_slo_s, facts.decode_fixed_s)
-
-
 def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
     """What is to be simulated: the fleet that the estimate sizes for this spec."""
     facts = physics(spec, catalog=catalog)
@@ -153,8 +143,8 @@ def observe(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest, 
     rps = this.closed_rps or 0.0
     arrivals = arrivals_for(spec, request=request, chosen=chosen, most_tokens=most_tokens, rps=rps)
     horizon_s = arrivals.horizon_s
-    stay_s = residence_s(spec, facts=facts, workload=request.workload)
-    warmup_s = warm_up_s(horizon_s=horizon_s, residence_s=stay_s) if chosen.warmup_s is None else chosen.warmup_s
+    usual_s = warm_up_s(horizon_s=horizon_s, residence_s=this.stay_s)
+    warmup_s = usual_s if chosen.warmup_s is None else chosen.warmup_s
     if warmup_s >= horizon_s:
         raise ValueError(f"options.warmup_s: {warmup_s:g} s leave nothing of a run of {horizon_s:g} s")
     try:

@@ -74,6 +74,8 @@ ONLY_SIMULATED: tuple[MetricDef, ...] = (
 )
 DEFINITIONS: Mapping[str, MetricDef] = {**BY_NAME, **{definition.name: definition for definition in ONLY_SIMULATED}}
 QUANTILES = tuple((name, f"p{round(100 * q)}", q) for name in ("ttft", "tpot", "itl", "e2e") for q in (0.5, 0.9, 0.99))
+FULL_STAYS = 20
+"""In stays of a request; see `sims.systems.llm_serving.warm_up_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,31 @@ class Run:
     alike_tpot_p99_s: float | None = None
     """By the estimate, were all units alike; of a fleet in which some are slower."""
 
+    @property
+    def stay_s(self) -> float:
+        """About how long a request stays: its answer at the objective for TPOT, or at the step if that is longer."""
+        spec, workload = self.spec, self.request.workload
+        answer = spec.output_tokens
+        if workload is not None and workload.requests:
+            answer = sum(workload.output_tokens) / workload.requests
+        return spec.gateway_s + answer * max(spec.tpot_slo_s, self.facts.decode_fixed_s)
+
+    @property
+    def full_s(self) -> float:
+        """How long a run lasts whose warm-up is not cut short."""
+        return FULL_STAYS * self.stay_s
+
     def keeps_up(self, outcome: Outcome) -> bool:
         """Whether the fleet kept up; clients that wait for their answers cannot outrun it."""
-        return self.chosen.is_closed or outcome.is_steady
+        return self.chosen.is_closed or outcome.is_steady or self.still_fills(outcome)
+
+    def still_fills(self, outcome: Outcome) -> bool:
+        """Whether the run was over before the system was full: short, with more requests in the system from moment to
+        moment, but no more than are in it by Little's law while answers meet their objective."""
+        if outcome.is_steady or self.chosen.is_closed or outcome.horizon_s >= self.full_s:
+            return False
+        inside = outcome.samples[-1].in_flight if outcome.samples else outcome.in_flight
+        return outcome.ending == "complete" and inside <= outcome.arrived_rps * self.stay_s
 
     @property
     def objectives(self) -> Mapping[str, float]:
@@ -213,6 +237,7 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
         sentence = "**Too short to measure.** No request was answered after the warm-up."
     else:
         verdict = "Both objectives are met" if ttft.met and tpot.met in (True, None) else "An objective is missed"
+        verdict = "Too short to tell" if run.still_fills(outcome) else verdict
         sentence = f"**{verdict}**: TTFT P99 {show(ttft.value, 's')} against {show(run.spec.ttft_p99_slo_s, 's')}"
         if tpot.value is not None:
             sentence += f", TPOT P99 {show(tpot.value, 's')} against {show(run.spec.tpot_slo_s, 's')}"
@@ -245,6 +270,7 @@ def _findings(
 
     return [
         *write.not_steady(run, outcome=outcome),
+        *write.still_filling(run, outcome=outcome),
         *write.cut_short(outcome),
         *write.missed(metrics, steady=run.keeps_up(outcome)),
         *engines.findings(run, outcome=outcome, tpot=metrics["tpot_p99_s"]),

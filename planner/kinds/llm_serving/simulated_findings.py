@@ -39,6 +39,18 @@ def not_steady(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
     return [Finding("not_steady", "error", message, "ttft_p99_s", suggestion, {field: spare})]
 
 
+def still_filling(run: Run, *, outcome: Outcome) -> Sequence[Finding]:
+    """The run ended before the system was full."""
+    if not run.still_fills(outcome):
+        return []
+    message = (
+        f"The system was still filling when the run of {show(outcome.horizon_s, 's')} ended: a request stays up to "
+        f"{show(run.stay_s, 's')}. A full system is slower than what was measured."
+    )
+    suggestion = f"Simulate {show(run.full_s, 's')} or longer."
+    return [Finding("still_filling", "warning", message, "ttft_p99_s", suggestion)]
+
+
 def cut_short(outcome: Outcome) -> Sequence[Finding]:
     """The run ended before its time."""
     if outcome.ending == "budget":
