@@ -89,6 +89,8 @@ os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 import numba  # noqa: E402 - the folder must be known before
 from numba.core import event  # noqa: E402
 
+from sims.engine.inlined import InlinedCompiler  # noqa: E402
+
 setattr(numba.config, "CACHE_DIR", str(CACHE))  # noqa: B010 - in case numba was imported before
 _prune(CACHE)
 
@@ -102,9 +104,10 @@ NOT_FROM_C: dict[str, Any] = {"no_cfunc_wrapper": True}
 
 NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, **NOT_FROM_C}
 
-handler: Callable[[Any], Any] = numba.njit(forceinline=True, **UNCOUNTED, **NOT_FROM_PYTHON)
-"""Decorates a function of the data plane that loops call, never Python: unpacking a large state for Python is most of
-the time that compiling a small handler takes. Python goes in through `from_python`; straight in, it crashes."""
+handler: Callable[[Any], Any] = numba.njit(
+    forceinline=True, pipeline_class=InlinedCompiler, **UNCOUNTED, **NOT_FROM_PYTHON
+)
+"""Decorates a function of the data plane that loops call, never Python, which goes in through `from_python`."""
 
 loop: Callable[[Any], Any] = numba.njit(cache=True, **UNCOUNTED, **NOT_FROM_C)
 """Decorates an entry of the data plane. Coerce its arguments: another type compiles a second time."""

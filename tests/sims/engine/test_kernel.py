@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from sims.engine import kernel
+from sims.engine import inlined, kernel
 
 
 def test_the_cache_folder_is_named_by_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +72,21 @@ def test_garbage_is_seldom_looked_for_until_the_outermost_compilation_ends() -> 
         assert gc.get_threshold() == listener.SELDOM != usual
     listener.on_end(None)
     assert gc.get_threshold() == usual
+
+
+@pytest.mark.skipif(not kernel.JIT, reason="JIT is off in this run")
+def test_a_handler_is_no_machine_code_and_tells_who_calls_it_how_to() -> None:
+    @kernel.handler
+    def twice(value):  # type: ignore[no-untyped-def]
+        return 2 * value
+
+    with pytest.raises(AttributeError, match="twice, which only loops call; Python goes in through from_python"):
+        twice(3)
+    compiled = twice.overloads[twice.signatures[0]]
+    assert isinstance(compiled.library, inlined._ToLinkOnly)
+    names = [each.name for each in compiled.library.get_defined_functions()]
+    assert names
+    assert not any(compiled.library.codegen._engine.is_symbol_defined(name) for name in names)
 
 
 def test_python_reaches_a_handler_through_a_way_in() -> None:
