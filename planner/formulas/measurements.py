@@ -37,7 +37,13 @@ class Library:
 
     def seen_from(self, asked: neighbours.Configuration) -> neighbours.Lean:
         """The measurements from one configuration."""
-        return neighbours.Lean(self.measured, columns=self.columns, asked=asked, kernels=self.kernels)
+        return _seen(self, asked)
+
+
+@lru_cache(maxsize=32)
+def _seen(measured: Library, asked: neighbours.Configuration) -> neighbours.Lean:
+    """Kept, for whoever edits a design asks again from where a replica like it stands."""
+    return neighbours.Lean(measured.measured, columns=measured.columns, asked=asked, kernels=measured.kernels)
 
 
 @lru_cache(maxsize=4)

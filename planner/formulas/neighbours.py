@@ -12,8 +12,9 @@ Rasmussen, Williams, "Gaussian Processes for Machine Learning", 2006, equations 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -255,7 +256,7 @@ class Correction:
     ttft_carried: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Quantity:
     """One quantity's kernel over the measurements that are like the configuration at all."""
 
@@ -266,8 +267,13 @@ class _Quantity:
     weights: Array
     near: NDArray[np.intp]
     """Places in ``rows`` of those most alike, which the variance is worked out from."""
-    precision: Array
-    """Inverse of the covariance of those."""
+    between: Callable[[NDArray[np.intp], Kernel], Array]
+    """Covariance of measurements with each other."""
+
+    @cached_property
+    def precision(self) -> Array:
+        """Inverse of the covariance of those; only a correction asks for it, not who looks for the nearest."""
+        return np.asarray(np.linalg.inv(self.between(self.rows[self.near], self.kernel)), dtype=float)
 
     def like(self, loads: Mapping[str, Array]) -> Array:
         """Covariance with each row at a load, shape (rows,)."""
@@ -306,9 +312,15 @@ class Lean:
     ) -> None:
         self._measured, self._columns = measured, columns
         self._away = distances(asked, columns)
-        tpot, ttft = kernels
-        self._tpot = self._quantity(tpot, measured.weights_tpot)
-        self._ttft = self._quantity(ttft, measured.weights_ttft)
+        self._kernels = kernels
+
+    @cached_property
+    def _tpot(self) -> _Quantity:
+        return self._quantity(self._kernels[0], self._measured.weights_tpot)
+
+    @cached_property
+    def _ttft(self) -> _Quantity:
+        return self._quantity(self._kernels[1], self._measured.weights_ttft)
 
     @property
     def seen(self) -> int:
@@ -379,7 +391,7 @@ class Lean:
             likeness=likeness[:, rows],
             weights=weights[rows],
             near=near,
-            precision=np.asarray(np.linalg.inv(self._between(rows[near], kernel)), dtype=float),
+            between=self._between,
         )
 
     def _between(self, rows: NDArray[np.intp], kernel: Kernel) -> Array:

@@ -48,7 +48,8 @@ def _series(name: str, label: str, *columns: tuple[str, str, str, list[float | s
 def _growth_rates(plan: Plan) -> list[float]:
     """Even steps up to twice the peak, and both sides of each stair."""
     top = 2 * (plan.spec.peak_rps or 50.0)
-    rates = list(np.linspace(0.1 * top, top, GROWTH_POINTS))
+    # Plain floats: those of numpy are slow one at a time.
+    rates = [float(rate) for rate in np.linspace(0.1 * top, top, GROWTH_POINTS)]
     one = fleet_for(plan.spec, physics=plan.physics, rps=1.0)
     stairs: list[float] = []
     for role in (one.prefill, one.decode):
