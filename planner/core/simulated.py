@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, Protocol
 
+from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result
 from planner.core.simulation import Hooks, SimulationRequest, Workload
 from planner.core.text import gettext_noop as _
+from planner.core.wording import counted
 
 _NOW = (
     MetricDef("requests_arrived", _("Arrived"), "requests", whole=True),
@@ -106,6 +108,12 @@ def unreliable(intervals: Mapping[str, Measured | None], *, definitions: Mapping
 def plain(definitions: Mapping[str, MetricDef], values: Mapping[str, float | None]) -> dict[str, Metric]:
     """Figures without an interval."""
     return {name: Metric(definitions[name], value, basis="simulated") for name, value in values.items()}
+
+
+def how_much(finished: float, *, simulated_s: float, warmup_s: float) -> str:
+    """What an answer rests on, for the note below it."""
+    cut = f"; the first {show(warmup_s, 's')} are warm-up and not counted" if warmup_s > 0 else ""
+    return f"{counted(finished, 'request')} over {show(simulated_s, 's')}{cut}."
 
 
 def nothing_ran(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planner.core.result import Finding, MetricDef
-from planner.core.simulated import PartHooks, measured, nothing_ran
+from planner.core.simulated import PartHooks, how_much, measured, nothing_ran
 from planner.core.simulation import SimulationRequest
 from sims.engine.interval import Interval
 
@@ -33,6 +33,12 @@ def test_intervals_stay_within_what_a_figure_can_be(definition: MetricDef, inter
 def test_a_figure_without_observations_does_not_exist_and_keeps_its_objective() -> None:
     found = measured(TIME, interval=None, objective=2.0)
     assert (found.value, found.low, found.high, found.objective) == (None, None, None, 2.0)
+
+
+def test_the_note_counts_one_request_as_one_and_tells_what_was_cut() -> None:
+    assert how_much(1, simulated_s=600.0, warmup_s=0.0) == "1 request over 10\u00a0min."
+    cut = how_much(1234, simulated_s=600.0, warmup_s=150.0)
+    assert cut == "1,234 requests over 10\u00a0min; the first 2.50\u00a0min are warm-up and not counted."
 
 
 def test_nothing_ran_is_a_result_that_says_why() -> None:

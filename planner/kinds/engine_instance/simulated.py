@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from planner.core.engine_findings import recomputed_share
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
-from planner.core.simulated import measured, nothing_ran, plain, provenance
+from planner.core.simulated import how_much, measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.kinds.engine_instance import load
 from planner.kinds.engine_instance.metrics import RATE_NAMES
@@ -134,11 +134,10 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
         sentence = f"**{_verdict(ttft, tpot)}**: TTFT P99 {_against(ttft)}"
         sentence += "" if tpot.value is None else f", TPOT P99 {_against(tpot)}"
         sentence += f"; {show(rate.value, 'tok/s')} of output."
-    cut = f"; the first {show(outcome.warmup_s, 's')} are warm-up and not counted" if outcome.warmup_s > 0 else ""
     return Answer(
         metric="ttft_p99_s",
         sentence=sentence,
-        note=f"{outcome.finished:,} requests over {show(outcome.simulated_s, 's')}{cut}.",
+        note=how_much(outcome.finished, simulated_s=outcome.simulated_s, warmup_s=outcome.warmup_s),
         facts=("ttft_mean_s", "tpot_mean_s", "output_tokens_per_s", "running_requests"),
         cost_metric=None,
     )

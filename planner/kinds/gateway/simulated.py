@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
-from planner.core.simulated import measured, nothing_ran, plain, provenance
+from planner.core.simulated import how_much, measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.core.wording import percent
 from planner.kinds.gateway.plan import Plan
@@ -183,9 +183,11 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
             f"**{verdict}**: with {chosen.words} TTFT P99 is {show(ttft.value, 's')} against "
             f"{show(ttft.objective, 's')}, and {show(hit, 'ratio')} of the prompt tokens are hit."
         )
-    note = (
-        f"{outcome.counts['finished']:,} requests over {show(outcome.simulated_s, 's')}; the first "
-        f"{show(outcome.warmup_s, 's')} are warm-up and not counted."
-    )
     facts = ("hit_share", "load_skew", "goodput_rps", *(("requests_lost",) if "requests_lost" in metrics else ()))
-    return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
+    return Answer(
+        metric="ttft_p99_s",
+        sentence=sentence,
+        note=how_much(outcome.counts["finished"], simulated_s=outcome.simulated_s, warmup_s=outcome.warmup_s),
+        facts=facts,
+        cost_metric=None,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result, Series, order_findings
-from planner.core.simulated import measured, nothing_ran, plain, provenance, unreliable
+from planner.core.simulated import how_much, measured, nothing_ran, plain, provenance, unreliable
 from planner.core.simulation import SimulationRequest
 from planner.core.text import gettext_noop as _
 from planner.kinds.llm_serving import engine
@@ -242,12 +242,14 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
         if tpot.value is not None:
             sentence += f", TPOT P99 {show(tpot.value, 's')} against {show(run.spec.tpot_slo_s, 's')}"
         sentence += f"; {show(good, 'ratio')} of the requests are inside both." if good is not None else "."
-    note = (
-        f"{outcome.finished:,} requests over {show(outcome.simulated_s, 's')}; the first {show(outcome.warmup_s, 's')} "
-        "are warm-up and not counted."
-    )
     facts = ("tpot_p99_s", "goodput_share", "output_tokens_per_s")
-    return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
+    return Answer(
+        metric="ttft_p99_s",
+        sentence=sentence,
+        note=how_much(outcome.finished, simulated_s=outcome.simulated_s, warmup_s=outcome.warmup_s),
+        facts=facts,
+        cost_metric=None,
+    )
 
 
 def _flows(outcome: Outcome) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.core.quantities import show
 from planner.core.result import Answer, Finding, Metric, Result, order_findings
-from planner.core.simulated import measured, nothing_ran, plain, provenance
+from planner.core.simulated import how_much, measured, nothing_ran, plain, provenance
 from planner.core.simulation import SimulationRequest
 from planner.core.wording import percent
 from planner.formulas.tenant_bill import NOTHING
@@ -188,9 +188,11 @@ def _answer(run: Run, *, outcome: Outcome, metrics: Mapping[str, Metric]) -> Ans
             f"**{verdict}**: TTFT P99 is {show(ttft.value, 's')} against {show(ttft.objective, 's')}; {hit} of the "
             "requests find their adapter on the GPU."
         )
-    note = (
-        f"{outcome.counts['finished']:,} requests over {show(outcome.simulated_s, 's')}; the first "
-        f"{show(outcome.warmup_s, 's')} are warm-up and not counted."
-    )
     facts = ("tpot_s", "gpu_hit_share", "distinct_in_batch", "slot_wait_s", "goodput_rps")
-    return Answer(metric="ttft_p99_s", sentence=sentence, note=note, facts=facts, cost_metric=None)
+    return Answer(
+        metric="ttft_p99_s",
+        sentence=sentence,
+        note=how_much(outcome.counts["finished"], simulated_s=outcome.simulated_s, warmup_s=outcome.warmup_s),
+        facts=facts,
+        cost_metric=None,
+    )
