@@ -65,12 +65,15 @@ def longest_path(stems: np.recarray) -> int:
 
 
 @handler
-def found_tokens(state, i, request):  # type: ignore[no-untyped-def]
-    """Tokens of a prompt that an instance has in its cache."""
-    if request.blocks == 0 or state.params[0].cache_blocks == 0:
+def spared_tokens(state, i, request):  # type: ignore[no-untyped-def]
+    """Tokens of a prompt that an instance has in its cache and need not compute.
+
+    None of a prompt that brings some along; the last is always computed.
+    """
+    if request.blocks == 0 or state.params[0].cache_blocks == 0 or request.todo < request.input + request.generated:
         return 0
     blocks = min(request.blocks, cached_blocks(state, i, request.stem, NOBODY))
-    return min(request.input, blocks * state.params[0].prefix_block_tokens)
+    return min(request.todo - 1, request.input, blocks * state.params[0].prefix_block_tokens)
 
 
 @handler

@@ -19,12 +19,20 @@ from sims.parts.decode import clock_at, commit_steps, span_s, steps_for, steps_t
 from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.meter import on_first_token, on_gap, on_tokens
 from sims.parts.prefill import clear_queue
-from sims.parts.prefix_caches import WANTS_ENTRIES, fit_cache, has_entries, keep_prompt, keep_shared, lose_cache
+from sims.parts.prefix_caches import (
+    WANTS_ENTRIES,
+    fit_cache,
+    has_entries,
+    keep_prompt,
+    keep_shared,
+    lose_cache,
+    spared_tokens,
+)
 from sims.parts.records import PARKED, RUNNING, WAITING
 from sims.parts.routing.dispatch import CODES, choose
 from sims.systems.llm_serving.intake import end_answer, load_arrival, take_arrival
 from sims.systems.llm_serving.lockstep import find_slowest, macro_steps
-from sims.systems.llm_serving.scheduler import found_in_engine, schedule_engine, settle, stop_decoding
+from sims.systems.llm_serving.scheduler import schedule_engine, settle, stop_decoding
 
 LEAST_LOADED, CACHE_AWARE = CODES["least_loaded"], CODES["cache_aware"]
 
@@ -76,7 +84,7 @@ def choose_engine(state, u, request):  # type: ignore[no-untyped-def]
     for e in range(unit.first_rank, unit.first_rank + unit.ranks):
         weighs = state.engines[e].load
         if knows:
-            weighs -= found_in_engine(state, e, request)
+            weighs -= spared_tokens(state, e, request)
         if e == unit.first_rank or weighs < least:
             best, least = e, weighs
     return best
@@ -92,7 +100,7 @@ def choose_replica(state, request):  # type: ignore[no-untyped-def]
     if router == CACHE_AWARE:
         for u in range(len(state.units)):
             e = choose_engine(state, u, request)
-            state.units[u].asks = request.input + request.output - found_in_engine(state, e, request)
+            state.units[u].asks = request.input + request.output - spared_tokens(state, e, request)
     return choose(router, state.units, state.totals[0].turn_unit)
 
 

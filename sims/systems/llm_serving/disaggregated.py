@@ -14,7 +14,7 @@ from sims.parts.intake import ARRIVALS, begin_event
 from sims.parts.link import hand_over
 from sims.parts.meter import on_first_token
 from sims.parts.prefill import fill_step, least_rank
-from sims.parts.prefix_caches import WANTS_ENTRIES, found_tokens, has_entries, keep_prompt
+from sims.parts.prefix_caches import WANTS_ENTRIES, has_entries, keep_prompt, spared_tokens
 from sims.parts.ranks import add_work, idlest_rank
 from sims.parts.records import PARKED, PREFILL, WAITING
 from sims.parts.routing.dispatch import CODES, choose
@@ -36,27 +36,19 @@ def start_prefill(state, p, now_s):  # type: ignore[no-untyped-def]
 
 
 @handler
-def found_in(state, p, request):  # type: ignore[no-untyped-def]
-    """Tokens of a prompt that unit ``p`` need not compute: none of one that brings some along; the last is always."""
-    if request.todo < request.input + request.generated:
-        return 0
-    return min(request.todo - 1, found_tokens(state, p, request))
-
-
-@handler
 def send_to_prefill(state, slot, now_s):  # type: ignore[no-untyped-def]
     """Queue a request at the least loaded rank of the prefill unit that the router names."""
     totals, request = state.totals[0], state.requests[slot]
     if state.params[0].router == CACHE_AWARE:
         for index in range(len(state.prefills)):
-            state.prefills[index].asks = request.todo - found_in(state, index, request)
+            state.prefills[index].asks = request.todo - spared_tokens(state, index, request)
     p = choose(state.params[0].router, state.prefills, totals.turn_prefill)
     if p < 0:
         request.stage = PARKED
         push(state.parked[0], state.requests, slot)
         return
     totals.turn_prefill = (p + 1) % len(state.prefills)
-    found = found_in(state, p, request)
+    found = spared_tokens(state, p, request)
     totals.prompt_tokens += request.input
     totals.hit_tokens += found + request.cached
     request.todo -= found

@@ -18,7 +18,7 @@ from sims.parts.admitted import enter, leave
 from sims.parts.blocks import blocks_of, blocks_taken, place_of
 from sims.parts.decode import clock_at, written
 from sims.parts.meter import on_tokens
-from sims.parts.prefix_caches import fit_cache, found_tokens
+from sims.parts.prefix_caches import fit_cache, spared_tokens
 from sims.parts.records import PREFILL, RUNNING, WAITING
 
 
@@ -115,14 +115,6 @@ def go_on(state, u, e, now_s):  # type: ignore[no-untyped-def]
 
 
 @handler
-def found_in_engine(state, e, request):  # type: ignore[no-untyped-def]
-    """Tokens that an engine need not compute of a prompt: none of one that brings some along; the last is always."""
-    if request.todo < request.input + request.generated:
-        return 0
-    return min(request.todo - 1, found_tokens(state, e, request))
-
-
-@handler
 def admit(state, u, e):  # type: ignore[no-untyped-def]
     """Let prompts in while sequences, budget and blocks allow."""
     unit, engine = state.units[u], state.engines[e]
@@ -132,7 +124,7 @@ def admit(state, u, e):  # type: ignore[no-untyped-def]
             break
         request = state.requests[engine.head]
         whole = request.input + request.generated
-        found = found_in_engine(state, e, request)
+        found = spared_tokens(state, e, request)
         take = min(request.todo - found, left)
         first = blocks_of(whole - request.todo + found + take, unit.block_tokens)
         need = blocks_of(whole, unit.block_tokens) if unit.reserve_full_prompt == 1 else first
