@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from planner.core.quantities import show
 from planner.core.result import Finding, order_findings
+from planner.formulas.lockstep import full_step_s
 from planner.kinds.llm_serving import ignored, nearest
 from planner.kinds.llm_serving.fleet_findings import fleet_findings, spare_field
 from planner.kinds.llm_serving.plan import Plan
@@ -132,12 +133,13 @@ def _lockstep(plan: Plan) -> Iterator[Finding]:
     if not plan.spec.is_aggregated or facts.prefill_lanes == 1 or gap_s is None:
         return
     ranks = plan.fleet.decode.units * facts.prefill_lanes
-    rps, budget = plan.spec.peak_rps / ranks, facts.prefill_step_tokens
-    # b = output rate · T sequences decode in a step of T = fixed + per sequence · b + prompts of what is left of it.
-    sequence_s = facts.decode_per_sequence_s * plan.fleet.decode.gpus / ranks - facts.prefill_token_s
-    full_s = facts.decode_fixed_s + facts.prefill_step_fixed_s + budget * facts.prefill_token_s
-    growth = 1 - sequence_s * rps * plan.spec.output_tokens
-    fullest_s = full_s / growth if growth > 0 else full_s
+    fullest_s = full_step_s(
+        fixed_s=facts.decode_fixed_s + facts.prefill_step_fixed_s,
+        token_s=facts.prefill_token_s,
+        budget_tokens=facts.prefill_step_tokens,
+        sequence_s=facts.decode_per_sequence_s * plan.fleet.decode.gpus / ranks,
+        answer_tokens_per_s=plan.spec.peak_rps / ranks * plan.spec.output_tokens,
+    )
     busy = 1 - (1 - min(plan.ttft.rho, 1.0)) ** facts.prefill_lanes
     if busy < USUALLY or fullest_s <= LOCKSTEP_WORTH_A_WORD * gap_s:
         return

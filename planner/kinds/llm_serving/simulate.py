@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from planner.core.catalog import Catalog
 from planner.core.replications import Repeated
 from planner.core.result import Finding, Result
 from planner.core.run_options import check_seed
-from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator
+from planner.core.simulation import Cancelled, Hooks, SimulationRequest, Simulator, Workload
 from planner.kinds.llm_serving import closed_loop, engine, simulated
 from planner.kinds.llm_serving.arriving import (
     DEFAULT_DURATION_S,
@@ -95,6 +97,14 @@ def arrivals_for(
     return drawn_for(spec, request=request, chosen=chosen, lengths=lengths)
 
 
+def residence_s(spec: LlmServingSpec, *, facts: Physics, workload: Workload | None) -> float:
+    """About how long a request stays: its answer at the TPOT objective, or at the design's step if that is longer."""
+    answer = spec.output_tokens
+    if workload is not None and workload.requests:
+        answer = float(np.mean(workload.output_tokens))
+    return spec.gateway_s + answer * max(spec.tpot_slo_s, facts.decode_fixed_s)
+
+
 def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest) -> simulated.Run:
     """What is to be simulated: the fleet that the estimate sizes for this spec."""
     facts = physics(spec, catalog=catalog)
@@ -109,6 +119,7 @@ def this_run(spec: LlmServingSpec, catalog: Catalog, request: SimulationRequest)
         chosen=chosen,
         closed_rps=closed_rps(spec, catalog, request, fleet=fleet) if chosen.is_closed else None,
         catalog_digest=catalog.digest,
+        stay_s=residence_s(spec, facts=facts, workload=request.workload),
     )
 
 

@@ -88,19 +88,12 @@ class Run:
     request: SimulationRequest
     chosen: Options
     catalog_digest: str
+    stay_s: float
+    """About how long a request stays."""
     closed_rps: float | None = None
     """What the clients of a closed loop reach by the estimate."""
     alike_tpot_p99_s: float | None = None
     """By the estimate, were all units alike; of a fleet in which some are slower."""
-
-    @property
-    def stay_s(self) -> float:
-        """About how long a request stays: its answer at the objective for TPOT, or at the step if that is longer."""
-        spec, workload = self.spec, self.request.workload
-        answer = spec.output_tokens
-        if workload is not None and workload.requests:
-            answer = sum(workload.output_tokens) / workload.requests
-        return spec.gateway_s + answer * max(spec.tpot_slo_s, self.facts.decode_fixed_s)
 
     @property
     def full_s(self) -> float:
