@@ -41,10 +41,10 @@ def test_what_is_no_strict_json_is_refused_with_a_reason(text: str, word: str) -
 def test_a_name_given_twice_is_found_at_once_among_many() -> None:
     """One pass: comparing each of these names with all others took minutes."""
     names = ",".join(f'"k{place}":1' for place in range(200_000))
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ParseError, match="k199999"):
         loads(f'{{{names},"k199999":1}}'.encode())
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_bytes_that_are_no_utf8_are_refused() -> None:

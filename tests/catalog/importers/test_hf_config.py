@@ -268,9 +268,9 @@ def test_a_broken_value_is_refused_or_read_never_a_crash(name, data):
 
 def test_ten_thousand_layers_are_read_in_a_second():
     values = config("deepseek-v3") | {"num_hidden_layers": 10_000}
-    started = time.perf_counter()
+    started = time.process_time()
     read_config(values)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_every_supported_architecture_is_tried_here():

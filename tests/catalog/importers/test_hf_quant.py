@@ -206,9 +206,9 @@ def test_an_expression_that_could_run_away_is_named_and_not_run(pattern):
 
 def test_tens_of_thousands_of_names_are_read_at_once():
     names = [f"model.layers.{layer}.mlp.experts.{one}.up_proj" for layer in range(48) for one in range(512)]
-    started = time.perf_counter()
+    started = time.process_time()
     read_config(MOE | {"quantization_config": {"quant_method": "fp8", "ignore": names}})
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_checkpoint_that_quantises_nothing_says_so():

@@ -1,48 +1,35 @@
 from __future__ import annotations
 
-import time
+from time import process_time
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sims.engine.hooks import Cancelled, NoHooks
+from sims.engine.hooks import Cancelled
 from sims.engine.run import BUDGET, COMPLETE, FULL
 from sims.parts.arrivals import Lengths, Poisson, Table
 from sims.parts.traces import Trace
 from sims.systems.llm_serving import Config, Failure, simulate, warm_up_s
 from sims.systems.llm_serving.state import FIRST_SLOTS
+from tests.sims.impatient import Impatient, ticks
 from tests.sims.systems.scene import audited, config, poisson
 
 BOTH = pytest.mark.parametrize("aggregated", [False, True])
 
 
-class Impatient(NoHooks):
-    """Cancels a while after the start and remembers when."""
-
-    def __init__(self, after_s: float) -> None:
-        self.at_s = time.monotonic() + after_s
-        self.told: list[dict[str, Any]] = []
-
-    def progress(self, fraction: float, **facts: Any) -> None:
-        self.told.append({"fraction": fraction, **facts})
-
-    def cancelled(self) -> bool:
-        return time.monotonic() >= self.at_s
-
-
 @BOTH
 def test_a_run_is_cancelled_within_a_second(aggregated: bool) -> None:
     simulate(config(aggregated=aggregated), arrivals=poisson(requests=20))
-    hooks = Impatient(0.7)
+    hooks = Impatient(lambda partial: partial["ttft_p50_s"] is not None)
     with pytest.raises(Cancelled):
-        simulate(config(aggregated=aggregated), arrivals=poisson(duration_s=1e8), hooks=hooks)
-    assert time.monotonic() - hooks.at_s < 1.0
-    assert hooks.told[-1]["partial"]["ttft_p50_s"] is not None
+        simulate(config(aggregated=aggregated), arrivals=poisson(duration_s=1e8), hooks=hooks, clock=process_time)
+    assert hooks.longest_s < 1.0
+    assert hooks.told[-1]["ttft_p50_s"] is not None
 
 
 def test_a_run_out_of_time_says_so_and_keeps_what_it_has() -> None:
-    found = simulate(config(), arrivals=poisson(duration_s=1e8), budget_s=0.3)
+    found = simulate(config(), arrivals=poisson(duration_s=1e8), budget_s=0.3, clock=ticks())
     assert found.ending == BUDGET
     assert found.finished > 100
     assert found.arrived == found.finished + found.rejected + found.in_flight

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from planner.formulas import gaps as laws
 from planner.formulas.caching import OneShots, characteristic_time_s, hit_share
 from planner.formulas.caching import Sessions as CachedSessions
 from planner.formulas.eviction import value_ranked
-from sims.engine.hooks import Cancelled, NoHooks
+from sims.engine.hooks import Cancelled
 from sims.engine.run import BUDGET, COMPLETE, FULL
 from sims.systems.kv_pool import (
     Config,
@@ -29,34 +29,21 @@ from sims.systems.kv_pool import (
     warm_up_s,
 )
 from sims.systems.kv_pool.state import FIRST_SLOTS
+from tests.sims.impatient import Impatient, ticks
 from tests.sims.systems.kv_pool.scene import audited, cache_only, config, fingerprint, sessions, totals
-
-
-class Impatient(NoHooks):
-    """Cancels a while after the start and remembers when."""
-
-    def __init__(self, after_s: float) -> None:
-        self.at_s = time.monotonic() + after_s
-        self.told: list[dict[str, Any]] = []
-
-    def progress(self, fraction: float, **facts: Any) -> None:
-        self.told.append({"fraction": fraction, **facts})
-
-    def cancelled(self) -> bool:
-        return time.monotonic() >= self.at_s
 
 
 def test_a_run_is_cancelled_within_a_second() -> None:
     simulate(config(), source=sessions(duration_s=5.0))
-    hooks = Impatient(2.5)
+    hooks = Impatient(lambda partial: partial["hit_share"] > 0)
     with pytest.raises(Cancelled):
-        simulate(config(), source=sessions(duration_s=1e8), hooks=hooks)
-    assert time.monotonic() - hooks.at_s < 1.0
-    assert hooks.told[-1]["partial"]["hit_share"] > 0
+        simulate(config(), source=sessions(duration_s=1e8), hooks=hooks, clock=process_time)
+    assert hooks.longest_s < 1.0
+    assert hooks.told[-1]["hit_share"] > 0
 
 
 def test_a_run_out_of_time_says_so_and_keeps_what_it_has() -> None:
-    found = simulate(config(), source=sessions(duration_s=1e8), budget_s=0.3)
+    found = simulate(config(), source=sessions(duration_s=1e8), budget_s=0.3, clock=ticks())
     assert found.ending == BUDGET
     assert found.finished > 100
     assert any("out of time" in said for said in found.remarks())
