@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
+from planner.api import routes_decide
 from planner.api.views import (
     catalog,
     comparisons,
@@ -67,6 +68,7 @@ v1 = [
     path("comparisons/<uuid:id>/reports/", jobs.ComparisonReports.as_view(), name="comparison-reports"),
     path("comparisons/<uuid:id>/report.pdf", exports.ComparisonPdf.as_view(), name="comparison-pdf"),
     path("comparisons/<uuid:id>/report.csv", exports.ComparisonCsv.as_view(), name="comparison-csv"),
+    *routes_decide.routes,
     path("tokens/", tokens.Tokens.as_view(), name="tokens"),
     path("tokens/<uuid:id>/", tokens.OneToken.as_view(), name="token"),
     path("members/", members.Members.as_view(), name="members"),

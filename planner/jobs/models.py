@@ -23,6 +23,8 @@ class State(models.TextChoices):
 class Purpose(models.TextChoices):
     SIMULATION = "simulation"
     REPORT = "report"
+    SWEEP = "sweep"
+    SENSITIVITY = "sensitivity"
 
 
 class Job(models.Model):

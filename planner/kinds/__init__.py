@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.core.kind import DesignKind
+from planner.core.planning import Planning
 
 _FOLDER = Path(__file__).parent
 
@@ -53,7 +54,7 @@ def _check(kind: DesignKind, folder: str) -> None:
         if not field.title or not isinstance(extra, dict) or "group" not in extra:
             raise ValueError(f"{kind.slug}.{name} has no label or group: build it with planner.core.kind.quantity")
     kind.spec()
-    for needed in ("METHOD.md", "examples.toml"):
+    for needed in ("METHOD.md", "examples.toml", "planning.py"):
         if not (_FOLDER / folder / needed).exists():
             raise ValueError(f"kind {kind.slug} has no {needed}")
 
@@ -77,6 +78,13 @@ def get(slug: str) -> DesignKind:
         return all_kinds()[slug]
     except KeyError:
         raise UnknownKind(slug) from None
+
+
+@cache
+def planning(slug: str) -> Planning:
+    """What the kind tells of decisions (`planning.py` of its folder); raises `UnknownKind`."""
+    found: Planning = importlib.import_module(f"{__name__}.{get(slug).slug}.planning").PLANNING
+    return found
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from planner.web import routes_library
+from planner.web import routes_decide, routes_library
 from planner.web.views import account, actions, designs, editor, home, preferences, search, sign_in, validation
 
 app_name = "web"
@@ -41,5 +41,6 @@ urlpatterns = [
     path("designs/<uuid:design_id>/share/<uuid:share_id>/revoke/", actions.share_revoke, name="share-revoke"),
     path("designs/<uuid:design_id>/report/", actions.report, name="report"),
     path("designs/<uuid:design_id>/design.<str:form>", designs.export, name="export"),
+    *routes_decide.urlpatterns,
     *routes_library.urlpatterns,
 ]

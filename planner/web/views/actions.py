@@ -20,9 +20,9 @@ from planner.designs.services import InvalidField
 from planner.jobs import drills
 from planner.jobs import services as jobs
 from planner.web import run_form, share_links, workload_source
+from planner.web.deciding import design_of
 from planner.web.editing import Draft, draft_read, origin_of
 from planner.web.security import TeamRequest, editor_required
-from planner.web.views.designs import design_of
 from planner.web.views.editor import page
 
 

@@ -24,16 +24,9 @@ from planner.designs import estimation, selectors, services, snapshot
 from planner.designs.inputs import inputs
 from planner.designs.models import Design, Revision
 from planner.designs.services import InvalidField, StaleWrite
+from planner.web.deciding import design_of
 from planner.web.security import TeamRequest, editor_required, member_required
 from planner.web.views.editor import revision_read
-
-
-def design_of(request: TeamRequest, design_id: UUID, *, deleted: bool = False) -> Design:
-    """The team's design; a stranger's is not there."""
-    try:
-        return selectors.design(request.team, design_id, deleted=deleted)
-    except Design.DoesNotExist:
-        raise Http404 from None
 
 
 @require_safe

@@ -21,6 +21,7 @@ from planner.designs import selectors, services, snapshot
 from planner.designs.models import Design
 from planner.designs.services import InvalidField, StaleWrite
 from planner.web import run_form, share_links, workload_source
+from planner.web.deciding import ways
 from planner.web.editing import Draft, Origin, change_of, draft_of, draft_read, entry_exists, origin_of
 from planner.web.security import TeamRequest, member_required
 from planner.web.trust_links import place_of
@@ -104,6 +105,7 @@ def context_of(request: TeamRequest, *, draft: Draft, run_failed: bool = False) 
         "form": draft.form,
         "kind": origin.kind,
         "design": saved,
+        "deciding": ways(saved, page="design") if saved else [],
         "example": None if saved else origin.example,
         "name": saved.name if saved else (origin.example.name if origin.example else _("New design")),
         "view": view,

@@ -1,0 +1,22 @@
+"""What a kind tells of decisions, beside its figures: all of it optional, and found in its folder as `planning.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planner.core.catalog import Catalog
+    from planner.core.fleet import Fleet
+    from planner.core.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """A surface shows what is there.
+
+    ``fleet(spec, result, catalog)`` is what the design buys, in the words that all kinds share.
+    """
+
+    fleet: Callable[[Any, Result, Catalog], Fleet] | None = None

@@ -1,0 +1,7 @@
+"""What this kind tells of decisions: see `planner.core.planning`."""
+
+from __future__ import annotations
+
+from planner.core.planning import Planning
+
+PLANNING = Planning()
