@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.core.batch import Batch
     from planner.core.catalog import Catalog
     from planner.core.fleet import Fleet
     from planner.core.result import Result
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 class Planning:
     """A surface shows what is there.
 
-    ``fleet(spec, result, catalog)`` is what the design buys, in the words that all kinds share.
+    ``fleet(spec, result, catalog)`` is what the design buys, in the words that all kinds share. ``batch(base, columns,
+    catalog)`` is the figures of many specs at once: the base with the fields of ``columns`` replaced, a value a point;
+    `planner.core.batch.one_by_one` does it for a kind that has none.
     """
 
     fleet: Callable[[Any, Result, Catalog], Fleet] | None = None
+    batch: Batch | None = None
