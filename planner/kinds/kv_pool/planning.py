@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning
+from planner.kinds.kv_pool import bought
 
-PLANNING = Planning()
+PLANNING = Planning(fleet=bought.fleet)

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning
+from planner.kinds.rl_rollout import bought
 
-PLANNING = Planning()
+PLANNING = Planning(fleet=bought.fleet)
