@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc, ndtri
 
-_HALVINGS = 27
-"""Of the bracket of a quantile: 1e-8 of it remain."""
+_ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative: what sums of probabilities may differ by and still be equal."""
 
 
 def utilisation(offered: float, *, servers: float) -> float:
@@ -261,8 +261,9 @@ def delay_quantiles_s(
 
     Notes
     -----
-    F(t) = E[1 - C exp(-(t - S)/w); S <= t], solved by bisection; wait and own service are independent (first come,
-    first served).
+    F(t) = E[1 - C exp(-(t - S)/w); S <= t]; wait and own service are independent (first come, first served). Between
+    two neighbouring values S_k and S_k+1, with W_k = P(S <= S_k) and G_k = E[exp(-(S_k - S)/w); S <= S_k], it is
+    W_k - C G_k exp(-(t - S_k)/w), which reaches p at t = S_k + w ln(C G_k / (W_k - p)), and at S_k+1 if not before.
 
     References
     ----------
@@ -270,20 +271,26 @@ def delay_quantiles_s(
     and service.
     """
     target = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), waiting.shape)
-    service = np.broadcast_to(service_s, (len(waiting), service_s.shape[-1]))
-    wait = np.maximum(wait_if_waiting_s, 1e-12)[:, None]
-    low = np.zeros(len(waiting))
-    high = service.max(axis=1) + wait[:, 0] * np.log(1e4)
-    shares = None if weights is None else np.broadcast_to(weights, service.shape)
-    wanted = target * (service.shape[1] if shares is None else shares.sum(axis=1))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        over = middle[:, None] - service
-        tail = np.exp(np.minimum(over / -wait, 0.0))
-        tail *= -waiting[:, None]
-        tail += 1.0
-        reached = np.where(over >= 0, tail, 0.0)
-        below = (reached.sum(axis=1) if shares is None else (reached * shares).sum(axis=1)) < wanted
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    result: NDArray[np.float64] = (low + high) / 2
+    values = np.broadcast_to(service_s, (len(waiting), service_s.shape[-1]))
+    shares = np.broadcast_to(1.0 if weights is None else weights, values.shape)
+    order = np.argsort(values, axis=1, kind="stable")
+    values, shares = np.take_along_axis(values, order, axis=1), np.take_along_axis(shares, order, axis=1)
+    wait = np.maximum(wait_if_waiting_s, 1e-12)
+    # Sums of exponentials of any size: they are kept as logarithms.
+    scaled = (values - values[:, :1]) / wait[:, None]
+    with np.errstate(divide="ignore"):
+        held = np.logaddexp.accumulate(scaled + np.log(shares), axis=1) - scaled
+    late = waiting[:, None] * np.exp(held)
+    within = np.cumsum(shares, axis=1)
+    room = within - (target * within[:, -1])[:, None]
+    nothing = _ROUNDING * within[:, -1]
+    is_reached = room - late >= -nothing[:, None]
+    rows, count = np.arange(len(waiting)), values.shape[1]
+    place = np.where(is_reached.any(axis=1), is_reached.argmax(axis=1), count)
+    before = np.maximum(place - 1, 0)
+    left = room[rows, before]
+    with np.errstate(divide="ignore"):
+        inside = values[rows, before] + wait * np.log(late[rows, before] / np.maximum(left, nothing))
+    ends = np.where(place < count, values[rows, np.minimum(place, count - 1)], np.inf)
+    result: NDArray[np.float64] = np.where((place > 0) & (left > -nothing) & (inside < ends), inside, ends)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scipy.optimize import brentq
 
@@ -59,12 +59,24 @@ class _DecodeUnit:
     """A decode unit whose step time per accepted token can be asked for any batch."""
 
     made: Unit
+    gpus: int
     context_tokens: float
     verified: float
     accepted: float
+    timed: dict[float, UnitStep] = field(default_factory=dict)
+    """Steps by their batch: the searches for several objectives ask for the same ends."""
 
     def step(self, per_gpu: float) -> UnitStep:
-        return self.made.step(per_gpu=per_gpu, context_tokens=self.context_tokens, tokens_per_sequence=self.verified)
+        if per_gpu not in self.timed:
+            self.timed[per_gpu] = self.made.step(
+                per_gpu=per_gpu, context_tokens=self.context_tokens, tokens_per_sequence=self.verified
+            )
+        return self.timed[per_gpu]
+
+    @property
+    def one_each(self) -> float:
+        """Sequences a GPU when each rank has one."""
+        return self.made.lanes / self.gpus
 
     def tpot_s(self, per_gpu: float) -> float:
         return self.step(per_gpu).total_s / self.accepted
@@ -76,6 +88,47 @@ class _DecodeUnit:
         if self.tpot_s(0.0) >= tpot_s:
             return 0.0
         return float(brentq(lambda batch: self.tpot_s(batch) - tpot_s, 0.0, most, rtol=_PRECISION))
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """The batch of a GPU at which the TPOT objective is just met, of at most ``most``."""
+
+    batch: float
+    most: float
+    in_reach: bool
+
+
+def _decode_unit(spec: LlmServingSpec, *, rank_gpus: int, catalog: Catalog) -> _DecodeUnit:
+    llm = catalog.llm(spec.llm)
+    drafts = spec.mtp == "on" and llm.mtp_layers > 0
+    return _DecodeUnit(
+        made=unit(
+            spec,
+            llm=llm,
+            gpu=catalog.gpu(spec.decode_gpu or spec.gpu),
+            unit_gpus=spec.decode_unit_gpus,
+            rank_gpus=rank_gpus,
+            catalog=catalog,
+        ),
+        gpus=spec.decode_unit_gpus,
+        context_tokens=spec.mean_context_tokens,
+        verified=1.0 + (DRAFTED_TOKENS if drafts else 0),
+        accepted=1.0 + (spec.mtp_accepted_tokens if drafts else 0.0),
+    )
+
+
+def _limit(decode: _DecodeUnit, *, tpot_s: float, kv_sequences_per_gpu: float) -> _Limit:
+    most = max(kv_sequences_per_gpu, decode.one_each)
+    batch = decode.batch_at(tpot_s, most=most)
+    return _Limit(batch=max(batch, decode.one_each), most=most, in_reach=batch >= decode.one_each * 0.999)
+
+
+def decode_rate(spec: LlmServingSpec, *, catalog: Catalog, decode_rank_gpus: int, kv_sequences_per_gpu: float) -> float:
+    """Output of a decode GPU at the TPOT objective [tok/s]; raises `MissingFigure` when the catalog lacks a figure."""
+    decode = _decode_unit(spec, rank_gpus=decode_rank_gpus, catalog=catalog)
+    limit = _limit(decode, tpot_s=spec.tpot_slo_s, kv_sequences_per_gpu=kv_sequences_per_gpu)
+    return limit.batch / decode.tpot_s(limit.batch)
 
 
 def derive(
@@ -91,14 +144,6 @@ def derive(
     llm = catalog.llm(spec.llm)
     decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
     prefill_gpu = decode_gpu if spec.is_aggregated else catalog.gpu(spec.gpu)
-    decode_made = unit(
-        spec,
-        llm=llm,
-        gpu=decode_gpu,
-        unit_gpus=spec.decode_unit_gpus,
-        rank_gpus=decode_rank_gpus,
-        catalog=catalog,
-    )
     prefill_made = unit(
         spec,
         llm=llm,
@@ -112,18 +157,9 @@ def derive(
         new_tokens=max(1.0, spec.computed_input_tokens),
         cached_tokens=spec.input_tokens * spec.prefix_hit_rate,
     )
-    drafts = spec.mtp == "on" and llm.mtp_layers > 0
-    decode = _DecodeUnit(
-        made=decode_made,
-        context_tokens=spec.mean_context_tokens,
-        verified=1.0 + (DRAFTED_TOKENS if drafts else 0),
-        accepted=1.0 + (spec.mtp_accepted_tokens if drafts else 0.0),
-    )
-    one_each = decode_made.lanes / spec.decode_unit_gpus
-    most = max(kv_sequences_per_gpu, one_each)
-    batch = decode.batch_at(spec.tpot_slo_s, most=most)
-    in_reach = batch >= one_each * 0.999
-    batch = max(batch, one_each)
+    decode = _decode_unit(spec, rank_gpus=decode_rank_gpus, catalog=catalog)
+    limit = _limit(decode, tpot_s=spec.tpot_slo_s, kv_sequences_per_gpu=kv_sequences_per_gpu)
+    batch, most = limit.batch, limit.most
     pools = _pools(
         spec,
         prefill=(prefill_gpu, prefill_unit_gpus, prefill_rank_gpus),
@@ -134,7 +170,7 @@ def derive(
     )
     interval = catalog.calibration("roofline")["interval"]["seen" if worst(pools) == "calibrated" else "unseen"]
     low, high = (
-        max(decode.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * one_each)
+        max(decode.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * decode.one_each)
         for factor in (1 / interval["tpot"], interval["tpot"])
     )
     at_limit, light = decode.step(batch), decode.step(_LIGHT * batch)
@@ -154,7 +190,7 @@ def derive(
         decode_per_sequence_s=(whole_s - fixed_s) / batch,
         kv_read_s_per_token=at_limit.kv_s / decode.accepted / (batch * spec.mean_context_tokens),
         decode_bound="KV capacity" if batch >= most else at_limit.bottleneck,
-        tpot_in_reach=in_reach,
+        tpot_in_reach=limit.in_reach,
         pools=pools,
         spread=interval["tpot"],
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.core.result import Basis
 from planner.formulas import attention, memory, weights
-from planner.kinds.llm_serving.derived import Derived, derive
+from planner.kinds.llm_serving.derived import Derived, decode_rate, derive
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.units import redundant_experts
 
@@ -137,16 +137,14 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         prefill_gpu = decode_gpu
     else:
         prefill_at = _placement(llm, unit_gpus=spec.prefill_unit_gpus, rank_gpus=spec.prefill_rank_gpus, spec=spec)
-    kv_token = kv_bytes_per_token(spec, llm=llm)
     decode_memory = _memory(spec, llm=llm, gpu=decode_gpu, at=decode_at)
-    copies = decode_at.rank_gpus / (1 if llm.mla else min(decode_at.rank_gpus, llm.kv_heads))
     derived = derive(
         spec,
         catalog=catalog,
         prefill_unit_gpus=prefill_at.unit_gpus,
         prefill_rank_gpus=prefill_at.rank_gpus,
         decode_rank_gpus=decode_at.rank_gpus,
-        kv_sequences_per_gpu=max(0.0, decode_memory.kv_pool_bytes) / (spec.mean_context_tokens * kv_token * copies),
+        kv_sequences_per_gpu=_kv_sequences_per_gpu(spec, llm=llm, memory=decode_memory, at=decode_at),
     )
     is_derived = spec.rate_mode == "derived"
     prefill_rate = derived.prefill_tokens_per_s_per_gpu if is_derived else spec.prefill_tokens_per_s_per_gpu
@@ -171,9 +169,9 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         decode_kv_token_s=kv_read_s,
         tokens_per_step=1 + (spec.mtp_accepted_tokens if spec.mtp == "on" and llm.mtp_layers else 0.0),
         context_tokens=spec.mean_context_tokens,
-        kv_bytes_per_token=kv_token,
-        kv_copies=copies,
-        prefill_kv_copies=prefill_at.rank_gpus / (1 if llm.mla else min(prefill_at.rank_gpus, llm.kv_heads)),
+        kv_bytes_per_token=kv_bytes_per_token(spec, llm=llm),
+        kv_copies=_kv_copies(llm, at=decode_at),
+        prefill_kv_copies=_kv_copies(llm, at=prefill_at),
         decode_memory=decode_memory,
         prefill_memory=_memory(spec, llm=llm, gpu=prefill_gpu, at=prefill_at),
         nic_bytes_per_s=None if spec.is_aggregated else prefill_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency,
@@ -183,6 +181,28 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         basis=derived.basis if is_derived else "assumed",
         spread=derived.spread if is_derived else 1 + spec.rate_uncertainty,
     )
+
+
+def derived_decode_rate(spec: LlmServingSpec, *, catalog: Catalog) -> float:
+    """Output of a decode GPU by the roofline [tok/s], without all else that `physics` works out."""
+    llm, gpu = catalog.llm(spec.llm), catalog.gpu(spec.decode_gpu or spec.gpu)
+    at = _placement(llm, unit_gpus=spec.decode_unit_gpus, rank_gpus=spec.decode_rank_gpus, spec=spec)
+    return decode_rate(
+        spec,
+        catalog=catalog,
+        decode_rank_gpus=at.rank_gpus,
+        kv_sequences_per_gpu=_kv_sequences_per_gpu(spec, llm=llm, memory=_memory(spec, llm=llm, gpu=gpu, at=at), at=at),
+    )
+
+
+def _kv_sequences_per_gpu(spec: LlmServingSpec, *, llm: Llm, memory: Memory, at: Placement) -> float:
+    """Sequences of mean context that the KV pool of a decode GPU holds."""
+    held = spec.mean_context_tokens * kv_bytes_per_token(spec, llm=llm) * _kv_copies(llm, at=at)
+    return max(0.0, memory.kv_pool_bytes) / held
+
+
+def _kv_copies(llm: Llm, *, at: Placement) -> float:
+    return at.rank_gpus / (1 if llm.mla else min(at.rank_gpus, llm.kv_heads))
 
 
 def kv_bytes_per_token(spec: LlmServingSpec, *, llm: Llm) -> float:
