@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 _BLOM = 0.375
 
 
+@lru_cache(maxsize=1024)
 def busiest_of(ranks: float) -> float:
     """Expected largest of independent standard normal draws [standard deviations].
 

@@ -212,15 +212,28 @@ class Layer:
 
     def core_decode_s(self, sequences: float, context_tokens: float, tokens_per_sequence: float) -> float:
         """Core attention of one layer, bound by the cache or by arithmetic."""
-        llm, r = self.llm, self.reach
-        layers = max(1, attention.attention_layers(llm))
-        cached = attention.request_kv_bytes(
-            llm, tokens=context_tokens, dtype_bytes=self.kv_dtype_bytes, tensor_parallel=self.rank_gpus
-        )
-        read_s = sequences * cached / layers / (r.cache_read * self.gpu.figure("memory_bytes_per_s"))
-        flops = attention.decode_flops_per_token(llm, context_tokens=context_tokens) * tokens_per_sequence
-        peak = r.core_decode * peak_flops_per_s(self.gpu, compute="bf16")
-        return max(read_s, sequences * flops / layers / self.rank_gpus / peak)
+        read_s, flop_s = self._core_of_one(context_tokens)
+        return sequences * max(read_s, flop_s * tokens_per_sequence)
+
+    def _core_of_one(self, context_tokens: float) -> tuple[float, float]:
+        """Of one sequence: reading its cache, and the arithmetic of one of its tokens."""
+        if context_tokens not in self._cores:
+            llm, r = self.llm, self.reach
+            layers = max(1, attention.attention_layers(llm))
+            cached = attention.request_kv_bytes(
+                llm, tokens=context_tokens, dtype_bytes=self.kv_dtype_bytes, tensor_parallel=self.rank_gpus
+            )
+            flops = attention.decode_flops_per_token(llm, context_tokens=context_tokens)
+            peak = r.core_decode * peak_flops_per_s(self.gpu, compute="bf16")
+            self._cores[context_tokens] = (
+                cached / layers / (r.cache_read * self.gpu.figure("memory_bytes_per_s")),
+                flops / layers / self.rank_gpus / peak,
+            )
+        return self._cores[context_tokens]
+
+    @cached_property
+    def _cores(self) -> dict[float, tuple[float, float]]:
+        return {}
 
     @cached_property
     def touched(self) -> tuple[tuple[str, float], ...]:

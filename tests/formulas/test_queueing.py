@@ -104,6 +104,33 @@ def test_without_waiting_the_delay_is_the_service() -> None:
     assert found == pytest.approx([0.5, 0.9], abs=2e-3)
 
 
+@given(
+    service=st.lists(st.floats(0.01, 100.0), min_size=1, max_size=30),
+    shares=st.lists(st.floats(0.01, 10.0), min_size=30, max_size=30),
+    waiting=st.floats(0.0, 1.0),
+    wait=st.floats(1e-3, 50.0),
+    probability=st.floats(0.001, 0.999),
+)
+def test_the_distribution_passes_its_probability_at_the_quantile(
+    service: list[float], shares: list[float], waiting: float, wait: float, probability: float
+) -> None:
+    values, weights = np.array(service), np.array(shares[: len(service)])
+    found = queueing.delay_quantiles_s(
+        [probability],
+        waiting=np.array([waiting]),
+        wait_if_waiting_s=np.array([wait]),
+        service_s=values,
+        weights=weights,
+    )[0]
+
+    def within(time_s: float) -> float:
+        done = np.where(values <= time_s, 1 - waiting * np.exp(-np.maximum(time_s - values, 0.0) / wait), 0.0)
+        return float((done * weights).sum() / weights.sum())
+
+    assert within(found * (1 - 1e-9)) <= probability + 1e-7
+    assert within(found * (1 + 1e-9)) >= probability - 1e-7
+
+
 @given(mean=st.floats(1.0, 20_000.0), probability=st.sampled_from([0.5, 0.9, 0.99]))
 def test_the_smooth_poisson_quantile_stays_within_one_of_the_whole_one(mean: float, probability: float) -> None:
     assert abs(queueing.poisson_quantile(probability, mean=mean) - poisson.ppf(probability, mean)) <= 1.0

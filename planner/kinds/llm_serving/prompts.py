@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,14 +37,17 @@ class _Chunks:
     steps: NDArray[np.float64]
     last_tokens: NDArray[np.float64]
     mean_steps: float
-    busy: NDArray[np.float64]
+    busy: list[float]
     """Busy ranks at which the longest chunk is known …"""
-    longest_tokens: NDArray[np.float64]
+    longest_tokens: list[float]
     """… and its mean length there."""
 
     def longest(self, busy: float) -> float:
-        """Mean tokens of the longest of the chunks of ``busy`` ranks."""
-        return float(np.interp(busy, self.busy, self.longest_tokens))
+        """Mean tokens of the longest of the chunks of ``busy`` ranks: asked for one at a time, so without arrays."""
+        place = min(bisect(self.busy, busy), len(self.busy) - 1)
+        before, after = self.busy[place - 1], self.busy[place]
+        share = min(max((busy - before) / (after - before), 0.0), 1.0)
+        return self.longest_tokens[place - 1] + share * (self.longest_tokens[place] - self.longest_tokens[place - 1])
 
 
 @lru_cache(maxsize=256)
@@ -54,8 +58,10 @@ def _chunks(computed_tokens: float, sigma: float, budget: float, lanes: int) -> 
     values = np.append(np.sort(last), budget)
     weights = np.append(np.ones(POINTS), float((steps - 1).sum()))
     busy = np.append(0.0, np.geomspace(0.05, max(lanes, 1), _TABLE))
-    longest = np.array([lockstep.mean_longest(values, weights=weights, count=count) for count in busy])
-    return _Chunks(steps=steps, last_tokens=last, mean_steps=float(steps.mean()), busy=busy, longest_tokens=longest)
+    longest = [float(lockstep.mean_longest(values, weights=weights, count=count)) for count in busy]
+    return _Chunks(
+        steps=steps, last_tokens=last, mean_steps=float(steps.mean()), busy=busy.tolist(), longest_tokens=longest
+    )
 
 
 def prefill_at(spec: LlmServingSpec, *, physics: Physics, rps_per_unit: float, decode_step_s: float) -> Prompts:
