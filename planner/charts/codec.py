@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.diagram import Box, Diagram, Flow
+from planner.core.result import Column, Series
 
 
 def to_dict(picture: Chart | Diagram) -> dict[str, Any]:
@@ -28,6 +29,7 @@ def chart_from_dict(data: Mapping[str, Any]) -> Chart:
         parts["x"], parts["y"] = _build(Axis, data["x"]), _build(Axis, data["y"])
         parts["traces"] = tuple(_build(Trace, trace) for trace in data["traces"])
         parts["limits"] = tuple(_build(Limit, limit) for limit in data.get("limits", ()))
+        parts["twin"] = _series(data["twin"]) if data.get("twin") else None
         parts["marks"] = tuple(_build(Mark, mark) for mark in data.get("marks", ()))
         return Chart(**parts)
     except (KeyError, TypeError, AttributeError) as error:
@@ -41,6 +43,10 @@ def diagram_from_dict(data: Mapping[str, Any]) -> Diagram:
         return Diagram(title=data["title"], boxes=boxes, flows=flows, summary=data.get("summary", ""))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a diagram: {error}") from error
+
+
+def _series(data: Mapping[str, Any]) -> Series:
+    return Series(data["name"], data["label"], tuple(_build(Column, column) for column in data["columns"]))
 
 
 def _build(form: type, data: Mapping[str, Any]) -> Any:

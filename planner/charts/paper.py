@@ -35,6 +35,9 @@ _LINES = {
     "grid": f'stroke="{_INK["--chart-grid"]}"',
     "axis": f'stroke="{_INK["--chart-axis"]}"',
     "ref": f'stroke="{_INK["--chart-ink"]}" stroke-dasharray="1 3" fill="none"',
+    "ring": f'stroke="{_INK["--chart-ink"]}" stroke-width="1.3" fill="none"',
+    "no": f'fill="{_INK["--chart-limit"]}" opacity="0.06"',
+    "hit": 'fill="none"',
     "lim": f'stroke="{_INK["--chart-limit"]}" stroke-width="1.5" stroke-dasharray="2 3" fill="none"',
 }
 _CLASS = re.compile(r'<(\w+)((?:(?! class=)[^>])*) class="([^"]*)"')

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TypeGuard
 
+from planner.charts.cutting import Point, Range, cut, stairs
 from planner.charts.scale import Scale, in_unit, outward, spread, title_of, unit_of
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace, Value
 
 ON_A_PLANE = ("line", "step", "scatter", "cdf")
 """Forms over two numeric axes."""
-Point = tuple[float, float]
-Range = tuple[float, float]
 
 _Y_TICKS = 5
 _ZERO_IS_NEAR = 0.25  # an x axis starts at zero when the data begins in its first quarter
@@ -40,6 +39,7 @@ class Curve:
     hollow: bool
     labels: tuple[str, ...] = ()
     guide: bool = False
+    places: tuple[int, ...] = ()
     crowded: bool = False
     """Whether the picture holds so many points that each must be small to be seen."""
 
@@ -49,8 +49,8 @@ class Curve:
         if self.as_points:
             return [[point for point in piece if y_range[0] <= point[1] <= y_range[1]] for piece in pieces]
         if self.stepped:
-            pieces = [_stairs(piece) for piece in pieces]
-        return [run for piece in pieces for run in _cut(piece, y_range)]
+            pieces = [stairs(piece) for piece in pieces]
+        return [run for piece in pieces for run in cut(piece, y_range)]
 
     def bands(self, y_range: Range) -> list[list[Point]]:
         """Closed outlines of the interval, cut to the picture."""
@@ -172,10 +172,11 @@ def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
         for column in (trace.y, trace.low, trace.high)
     )
     names = trace.labels or [""] * len(trace.x)
+    places = trace.places or [0] * len(trace.x)
     rows = sorted(
         (
             (_in(float(x), chart.x, x_unit), *figures)
-            for x, figures in zip(trace.x, zip(y, low, high, names, strict=True), strict=True)
+            for x, figures in zip(trace.x, zip(y, low, high, names, places, strict=True), strict=True)
             if _is_number(x) and not (chart.x.log and float(x) <= 0)
         ),
         key=itemgetter(0),
@@ -195,13 +196,16 @@ def _curve(chart: Chart, trace: Trace, x_unit: str, y_unit: str) -> Curve:
         hollow=trace.marker_only and not scatter,
         labels=tuple(row[4] for row in rows) if trace.labels else (),
         guide=trace.guide,
+        places=tuple(row[5] for row in rows) if trace.places else (),
     )
 
 
 def _sized(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """Small points in all curves, if in one of them."""
+    """Small points in all curves, if in one of them; where some are pale, in those."""
     crowded = sum(len(curve.xs) for curve in curves if curve.as_points) > _CROWD
-    return tuple(replace(curve, crowded=crowded and curve.as_points) for curve in curves)
+    some_pale = any(curve.idle and curve.as_points for curve in curves)
+    small = [crowded and curve.as_points and (curve.idle or not some_pale) for curve in curves]
+    return tuple(replace(curve, crowded=each) for curve, each in zip(curves, small, strict=True))
 
 
 def _is_number(value: Value) -> TypeGuard[float]:
@@ -254,42 +258,5 @@ def _y_range(chart: Chart, curves: Sequence[Curve], limits: Sequence[Limit], mar
     return outward(low, high if high > low else low + 1.0, count=_Y_TICKS)
 
 
-def _stairs(path: Sequence[Point]) -> list[Point]:
-    """Level until the next abscissa, then up or down."""
-    corners = list(path[:1])
-    for (_, y0), (x1, y1) in itertools.pairwise(path):
-        corners += [(x1, y0), (x1, y1)]
-    return corners
-
-
 def _held(value: float | None, y_range: Range) -> float:
     return min(max(value if value is not None else y_range[0], y_range[0]), y_range[1])
-
-
-def _cut(path: Sequence[Point], y_range: Range) -> list[list[Point]]:
-    """Cut a path where it crosses the upper or lower edge of the picture."""
-    if all(y_range[0] <= y <= y_range[1] for _, y in path):
-        return [list(path)]
-    runs: list[list[Point]] = [[]]
-    for index, point in enumerate(path):
-        inside = y_range[0] <= point[1] <= y_range[1]
-        if index:
-            crossings = _crossings(path[index - 1], point, y_range)
-            before_inside = y_range[0] <= path[index - 1][1] <= y_range[1]
-            for crossing in crossings:
-                runs[-1].append(crossing)
-                if before_inside:
-                    runs.append([])
-                before_inside = not before_inside
-        if inside:
-            runs[-1].append(point)
-    return [run for run in runs if run]
-
-
-def _crossings(a: Point, b: Point, y_range: Range) -> list[Point]:
-    found = []
-    for edge in y_range:
-        if (a[1] - edge) * (b[1] - edge) < 0:
-            share = (edge - a[1]) / (b[1] - a[1])
-            found.append((share, (a[0] + share * (b[0] - a[0]), edge)))
-    return [point for _, point in sorted(found)]

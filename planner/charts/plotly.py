@@ -50,13 +50,13 @@ def _of_plane(chart: Chart, plane: Plane) -> dict[str, Any]:
         "height": _HEIGHT,
         "xaxis": _x_axis(plane),
         "yaxis": {**axis_range(plane.y_range, log=plane.y_log), **_y_ticks(plane)},
-        "shapes": [_line(limit) for limit in plane.limits if _in_sight(limit, plane)],
+        "shapes": [shape for limit in plane.limits if _in_sight(limit, plane) for shape in _shapes(limit, plane)],
         "annotations": annotations,
         "margin": {"t": 26 + (LEGEND_ROW_PX if len(named) > 1 else 0)},
         "showlegend": len(named) > 1,
         "hovermode": "closest" if chart.form == "scatter" else "x unified",
     }
-    return {"data": data, "layout": layout}
+    return {"data": data, "layout": layout} | ({"opens": chart.opens} if chart.opens else {})
 
 
 def _traces(plane: Plane, curve: Curve) -> list[dict[str, Any]]:
@@ -97,6 +97,10 @@ def _traces(plane: Plane, curve: Curve) -> list[dict[str, Any]]:
         trace["line"] = {"shape": "hv"}
     if curve.idle:
         trace["idle"] = True
+    if curve.places:
+        trace["places"] = [curve.places[index] for index in kept]
+    if not curve.name:
+        trace["showlegend"] = False
     if curve.order < 0 and not curve.labels:
         trace |= {"front": not curve.guide, "showlegend": False, "hoverinfo": "skip"}
         del trace["hovertemplate"], trace["customdata"]
@@ -124,13 +128,16 @@ def _seen(x: float, plane: Plane) -> float | str:
 def _marks(plane: Plane) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The designs themselves and their labels. Several at one rate fan out: the highest up, the lowest down."""
     inside = sorted((mark for mark in plane.marks if plane.holds(mark.x, mark.y)), key=lambda mark: -mark.y)
-    last = len(inside) - 1
-    places = [0 if index == 0 else 2 if index == last else 1 for index in range(len(inside))]
-    return [_mark(mark) for mark in inside], [_mark_label(m, plane, at) for m, at in zip(inside, places, strict=True)]
+    named = [mark for mark in inside if mark.label]
+    last = len(named) - 1
+    places = [0 if index == 0 else 2 if index == last else 1 for index in range(len(named))]
+    return [_mark(mark) for mark in inside], [_mark_label(m, plane, at) for m, at in zip(named, places, strict=True)]
 
 
 def _mark(mark: Mark) -> dict[str, Any]:
-    shown = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
+    shown: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+    if mark.look != "dot":
+        shown["ring" if mark.look == "ring" else "hollow"] = True
     return {"type": "scatter", "series": mark.order, "mark": True, "x": [mark.x], "y": [mark.y], **shown}
 
 
@@ -166,6 +173,16 @@ def _y_ticks(plane: Plane) -> dict[str, Any]:
 def _in_sight(limit: Limit, plane: Plane) -> bool:
     low, high = plane.y_range if limit.axis == "y" else plane.x_range
     return low <= limit.value <= high
+
+
+def _shapes(limit: Limit, plane: Plane) -> list[dict[str, Any]]:
+    """The line, and the side that misses it, to the edge of the picture."""
+    line = _line(limit)
+    if not limit.closed:
+        return [line]
+    ends = plane.x_range if limit.axis == "x" else plane.y_range
+    edge = ends[1] if limit.closed == "above" else ends[0]
+    return [{**line, "type": "rect", "missed": True, "layer": "below", f"{limit.axis}1": edge}, line]
 
 
 def _line(limit: Limit) -> dict[str, Any]:

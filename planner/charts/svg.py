@@ -29,7 +29,8 @@ def draw(chart: Chart, *, width: float = WIDE, plane: Plane | None = None) -> st
         canvas = lines.draw(chart, width=width, plane=plane)
     else:
         canvas = _ROWS.get(chart.form, bars.draw)(chart, width=width)
-    return canvas.svg(label=chart.summary or chart.title, kind="narrow" if width < _NARROW_BELOW else "wide")
+    role = "group" if chart.opens else "img"  # what is one image has no links in it
+    return canvas.svg(label=chart.summary or chart.title, kind="narrow" if width < _NARROW_BELOW else "wide", role=role)
 
 
 def mini(chart: Chart) -> str:

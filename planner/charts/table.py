@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from planner.charts.ledger import by_length
 from planner.charts.scale import in_unit, unit_of
 from planner.charts.schedule import Schedule, schedule_of
-from planner.core.chart import Chart, Trace, Value
+from planner.core.chart import Axis, Chart, Trace, Value
 from planner.core.quantities import NOTHING, full, show_parts
+from planner.core.result import Column as SeriesColumn
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -70,6 +71,8 @@ def inert(text: str) -> str:
 
 def columns(chart: Chart) -> list[Column]:
     """Join the traces over their abscissae; parts of one bar, and bars that no two traces share, become rows."""
+    if chart.twin:
+        return [_twin(column) for column in chart.twin.columns]
     chart = by_length(replace(chart, traces=tuple(trace for trace in chart.traces if not trace.guide)))
     y_unit = unit_of(chart.y, _figures(chart))
     categories = [str(value) for trace in chart.traces for value in trace.x]
@@ -83,6 +86,12 @@ def columns(chart: Chart) -> list[Column]:
         lengths = [value for trace in chart.traces for value in trace.y]
         return [Column(chart.x.label, "", tuple(categories)), _column(chart, y_unit, lengths)]
     return _joined(chart, y_unit)
+
+
+def _twin(column: SeriesColumn) -> Column:
+    unit = unit_of(Axis("", column.unit), [value for value in column.values if isinstance(value, (int, float))])
+    values = (in_unit(v, Axis("", column.unit), unit) if isinstance(v, (int, float)) else v for v in column.values)
+    return Column(column.label, unit, tuple(values))
 
 
 def _stretches(schedule: Schedule) -> list[Column]:

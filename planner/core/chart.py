@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from planner.core.result import Series
+
 Form = Literal["line", "step", "bars", "stacked", "scatter", "cdf", "heat", "gantt"]
 Value = float | str | None
 
@@ -43,8 +45,9 @@ class Trace:
     In a ``gantt`` chart each trace is an activity: ``x`` names who does it (the row of each stretch), ``low`` and
     ``high`` say from when to when on the x axis, and ``y`` is all None.
 
-    ``labels`` name the points, one each, for who points at them. A ``guide`` is a straight line, with its band, to
-    read the points by: it is no data, so neither legend nor table holds it.
+    ``labels`` name the points, one each, for who points at them; with ``places`` each point is a link, to the chart's
+    ``opens`` and its place. A ``guide`` is a straight line, with its band, to read the points by: it is no data, so
+    neither legend nor table holds it. In a ``scatter``, ``idle`` points are pale.
     """
 
     name: str
@@ -57,25 +60,31 @@ class Trace:
     marker_only: bool = False
     labels: Sequence[str] | None = None
     guide: bool = False
+    places: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A dotted line with its label: an objective (``axis`` y) or a need (``axis`` x)."""
+    """A dotted line with its label: an objective (``axis`` y) or a need (``axis`` x).
+
+    ``closed`` shades the side of it that misses it.
+    """
 
     value: float
     label: str
     axis: Literal["x", "y"] = "y"
+    closed: Literal["", "above", "below"] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The dot at the design itself."""
+    """The dot at the design itself; ``hollow`` where it is not one of the points, a ``ring`` round one that is."""
 
     x: float
     y: float
     label: str
     order: int = 0
+    look: Literal["dot", "hollow", "ring"] = "dot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +106,7 @@ class Chart:
     summary: str = ""
     compare: bool = False
     """Whether a comparison overlays this chart for all its designs."""
+    opens: str = ""
+    """What the address of a point starts with; "" where points open nothing."""
+    twin: Series | None = None
+    """The table beside the picture, where its traces joined over x would not be one."""

@@ -1,7 +1,8 @@
 // Draws neutral figures with Plotly in the colours of tokens.css, over the server's SVG of the same chart.
 // Plotly (0.5 MB gzipped) is fetched only when a [data-plot] comes near the window; without it the SVG stays.
 // Figures come as {"data": [...], "layout": {...}} in <script type="application/json">, a data block the CSP does not
-// mind. Traces carry "series" 0..5 (or -1, neutral) instead of colours, "band" for an interval, "idle" for a tint.
+// mind. Traces carry "series" 0..5 (or -1, neutral) instead of colours, "band" for an interval, "idle" for a tint,
+// "ring" for a circle about a point, "places" for what each point opens: the address in "opens", and its place.
 (() => {
   const DASH = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const MARK = ["circle", "square", "diamond", "triangle-up", "cross", "x"];
@@ -39,13 +40,14 @@
 
   function paint(trace, c) {
     if (trace.series === undefined) return trace;
-    const { series, band, idle, front, hollow, mark, segment, ...rest } = trace;
+    const { series, band, idle, front, hollow, mark, segment, ring, places, ...rest } = trace;
     const color = series < 0 ? c.axis : c.series[series % 6];
     if (rest.type === "heatmap") return { ...rest, colorscale: [[0, faded(color, 0.04)], [1, color]], xgap: 1, ygap: 1 };
     if (band) return { ...rest, fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faded(color, 0.16) };
     if (front) return { ...rest, line: { color: c.ink, width: 1.5, ...rest.line } };
     const whisker = rest.error_x ? { error_x: { ...rest.error_x, color: c.muted, thickness: 1.5, width: 4 } } : {};
     if (rest.type === "bar") return { ...rest, ...whisker, marker: { color: idle ? faded(color, 0.42) : color, line: { color: c.ground, width: segment ? 1.5 : 0 } }, textfont: { color: c.ink } };
+    if (ring) return { ...rest, marker: { symbol: "circle-open", size: 19, color: c.ink, line: { color: c.ink, width: 1.3 } } };
     const point = { symbol: MARK[Math.max(series, 0) % 6], size: mark ? 10 : 8, opacity: idle ? 0.42 : 1 };
     const fill = hollow ? { color: c.ground, line: { color, width: 2 } } : { color, line: { color: c.ground, width: 1.5 } };
     return {
@@ -62,7 +64,7 @@
   }
 
   function layoutOf(spec, c, narrow, height) {
-    const limit = (shape) => ({ ...shape, line: { color: c.limit, width: 1.5, dash: "dot", ...shape.line } });
+    const limit = ({ missed, ...shape }) => missed ? { ...shape, line: { width: 0 }, fillcolor: faded(c.limit, 0.06) } : ({ ...shape, line: { color: c.limit, width: 1.5, dash: "dot", ...shape.line } });
     const says = ({ says: kind, ...note }) => ({
       ...note, borderpad: 1, bgcolor: kind === "mark" || kind === "limit" ? faded(c.ground, 0.8) : "rgba(0,0,0,0)",
       font: { color: { limit: c.limit, value: c.ink, mark: c.ink }[kind] || c.muted, weight: kind === "mark" ? 600 : 400 },
@@ -88,8 +90,36 @@
     widths.set(place, width < NARROW_PX);
     const options = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
     plotly.react(place, spec.data.map((trace) => paint(trace, c)), layoutOf(spec, c, width < NARROW_PX, height), options)
-      .then(() => pictures(place).forEach((svg) => svg.toggleAttribute("hidden", true)))
+      .then(() => {
+        pictures(place).forEach((svg) => svg.toggleAttribute("hidden", true));
+        if (spec.opens) opening(place, spec);
+      })
       .catch(() => restore(place));
+  }
+
+  // Points that open something: by a click, or with the arrow keys along the strong ones and Enter.
+  function opening(place, spec) {
+    const address = (curve, point) => `${spec.opens}${spec.data[curve].places[point]}/`;
+    const strong = spec.data.flatMap((trace, curve) => (trace.places && !trace.idle ? trace.places.map((_, point) => ({ curve, point, x: trace.x[point] })) : []));
+    strong.sort((a, b) => a.x - b.x);
+    let at = -1;
+    place.classList.add("opens");
+    place.tabIndex = 0;
+    place.removeAllListeners("plotly_click");
+    place.on("plotly_click", ({ points: [{ curveNumber, pointNumber }] }) => {
+      if (spec.data[curveNumber].places) location.assign(address(curveNumber, pointNumber));
+    });
+    place.onkeydown = (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (step && strong.length) {
+        at = Math.min(Math.max(at + step, 0), strong.length - 1);
+        plotly.Fx.hover(place, [{ curveNumber: strong[at].curve, pointNumber: strong[at].point }]);
+        const said = document.getElementById("status");
+        if (said) said.textContent = spec.data[strong[at].curve].text?.[strong[at].point] || "";
+      } else if (event.key === "Enter" && at >= 0) location.assign(address(strong[at].curve, strong[at].point));
+      else return;
+      event.preventDefault();
+    };
   }
 
   const pictures = (place) => [...place.parentElement.children].filter((each) => each.tagName.toLowerCase() === "svg");

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.diagram import Box, Diagram, Flow
+from planner.core.result import Column, Series
 
 _RATES = list(range(100, 641, 10))
 
@@ -116,6 +118,33 @@ SCATTER = Chart(
     summary="Fifteen designs and their front.",
 )
 
+FRONT = replace(
+    SCATTER,
+    name="opened",
+    traces=(
+        Trace(
+            "144 GPUs a unit",
+            [0.026, 0.047],
+            [1.31, 0.91],
+            labels=["batch 24", "batch 56"],
+            places=[0, 7],
+        ),
+        Trace(
+            "",
+            [0.030, 0.052],
+            [1.36, 0.95],
+            idle=True,
+            labels=["batch 30", "batch 64"],
+            places=[1, 8],
+        ),
+        Trace("front", [0.026, 0.047], [1.31, 0.91], order=-1),
+    ),
+    limits=(Limit(0.05, "objective 50 ms", "x", closed="above"),),
+    marks=(Mark(0.047, 0.91, "cheapest 0.91", look="ring"), Mark(0.0525, 0.9, "as it is", look="hollow")),
+    opens="/designs/d/sweep/j/points/",
+    twin=Series("front", "front", (Column("x", "TPOT", "s", [0.026, 0.047]), Column("u", "unit", "GPUs", [144, 144]))),
+)
+
 CDF = Chart(
     name="ttft_cdf",
     title="Does the estimate hold?",
@@ -221,7 +250,7 @@ GANTT = Chart(
     summary="The second instance waits for 110 s and the trainer for 290 s of 590 s.",
 )
 
-EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, CDF, TORNADO, CLOUD, HEAT, GANTT)
+EVERY_FORM = (LINE, STEP, BARS, STACKED, SCATTER, FRONT, CDF, TORNADO, CLOUD, HEAT, GANTT)
 
 DIAGRAM = Diagram(
     title="DeepSeek-V3 at 500 req/s",

@@ -11,7 +11,7 @@ from planner.charts import overlay, plotly
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from tests.charts import samples
 
-OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment")
+OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment", "ring", "places")
 OVERLAYS = [overlay({"A Reference": chart, "B N+1": chart}) for chart in samples.EVERY_FORM if chart.compare]
 CHARTS = [*samples.EVERY_FORM, *OVERLAYS]
 
@@ -20,7 +20,8 @@ def without_ours(figure: dict[str, Any]) -> dict[str, Any]:
     """What is left for Plotly once plotly-theme.js has taken the keys it paints by."""
     data = [{key: value for key, value in trace.items() if key not in OURS} for trace in figure["data"]]
     notes = [{key: value for key, value in note.items() if key != "says"} for note in figure["layout"]["annotations"]]
-    return {"data": data, "layout": {**figure["layout"], "annotations": notes}}
+    shapes = [{key: value for key, value in shape.items() if key != "missed"} for shape in figure["layout"]["shapes"]]
+    return {"data": data, "layout": {**figure["layout"], "annotations": notes, "shapes": shapes}}
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: f"{chart.form}-{len(chart.traces)}")
@@ -51,6 +52,22 @@ def test_figures_are_in_the_unit_of_the_axis() -> None:
     assert figure["data"][0]["x"][0] == 26
     assert figure["layout"]["shapes"][0]["x0"] == 50
     assert figure["layout"]["xaxis"]["title"]["text"] == "TPOT, ms"
+
+
+def test_a_point_says_what_it_opens_and_a_verified_one_has_a_ring() -> None:
+    figure = plotly.figure(samples.FRONT)
+    strong, pale, front, *marks = figure["data"]
+    assert figure["opens"] == "/designs/d/sweep/j/points/"
+    assert (strong["places"], pale["places"], pale["idle"]) == ([0, 7], [1, 8], True)
+    assert front["front"] is True
+    assert sorted(key for mark in marks for key in ("ring", "hollow") if mark.get(key)) == ["hollow", "ring"]
+
+
+def test_the_side_that_misses_a_limit_is_shaded_to_the_edge() -> None:
+    figure = plotly.figure(samples.FRONT)
+    side, line = figure["layout"]["shapes"]
+    assert (side["missed"], side["x0"], side["x1"]) == (True, 50, figure["layout"]["xaxis"]["range"][1])
+    assert line["x0"] == line["x1"] == 50
 
 
 def test_bars_lie_and_carry_their_figures() -> None:

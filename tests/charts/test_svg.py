@@ -172,6 +172,34 @@ def test_sparse_data_draws_without_fail(form: str, traces: tuple[Trace, ...]) ->
     json.dumps([plotly.figure(chart), table.rows(chart)], allow_nan=False)
 
 
+def test_points_are_links_with_names_and_the_picture_is_no_single_image() -> None:
+    root = parsed(svg.draw(samples.FRONT))
+    links = {link.attrib["href"]: link.attrib["aria-label"] for link in root.iter("a")}
+    assert root.attrib["role"] == "group"
+    assert links == {
+        "/designs/d/sweep/j/points/0/": "batch 24",
+        "/designs/d/sweep/j/points/7/": "batch 56",
+        "/designs/d/sweep/j/points/1/": "batch 30",
+        "/designs/d/sweep/j/points/8/": "batch 64",
+    }
+    assert parsed(svg.draw(samples.SCATTER)).attrib["role"] == "img"
+
+
+def test_a_verified_point_is_ringed_and_what_misses_a_limit_is_shaded() -> None:
+    kinds = [element.get("class", "") for element in parsed(svg.draw(samples.FRONT)).iter()]
+    assert sum(kind.startswith("ring") for kind in kinds) == 1
+    assert kinds.count("no") == 1
+    assert "no" not in [element.get("class", "") for element in parsed(svg.draw(samples.SCATTER)).iter()]
+
+
+def test_many_pale_points_become_dots_and_the_front_stays_large() -> None:
+    cloud = [0.03 + place * 2e-4 for place in range(100)]
+    pale = Trace("", cloud, [1.4] * 100, idle=True, places=list(range(100)))
+    root = parsed(svg.draw(replace(samples.FRONT, traces=(*samples.FRONT.traces, pale))))
+    assert sum(element.get("class", "").startswith("dots") for element in root.iter()) == 2
+    assert len([*root.iter("a")]) == 2
+
+
 def test_log_axes_say_so_and_leave_out_what_has_no_place() -> None:
     chart = Chart(
         "log",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.charts.drawing.canvas import Canvas, hue, number
 from planner.charts.drawing.labels import Area, Labels, Place
-from planner.charts.drawing.lines import draw_legend, legend_rows
+from planner.charts.drawing.legend import draw_legend, legend_rows
 from planner.charts.drawing.type import LINE, shorten, wrap
 from planner.charts.drawing.type import width as text_width
 from planner.charts.ledger import Ledger, Piece, ledger_of

@@ -70,6 +70,11 @@ class Canvas:
         size = f'x="{number(x)}" y="{number(y)}" width="{number(max(width, 0.5))}" height="{number(height)}"'
         self.parts.append(f"<rect{_look(kind, paint)} {size}{corner}{inside}")
 
+    def link(self, address: str, *, label: str) -> None:
+        """Make what was drawn last a link."""
+        said = escape(label)
+        self.parts[-1] = f'<a href="{escape(address)}" aria-label="{said}"><title>{said}</title>{self.parts[-1]}</a>'
+
     def marker(self, x: float, y: float, order: int, *, size: float = 5.5, kind: str = "pt", title: str = "") -> None:
         cls = f"{kind} {hue(order)}"
         inside = f"><title>{escape(title)}</title>" if title else ""
@@ -80,9 +85,9 @@ class Canvas:
             start, close = f'<path class="{cls}" d="{points(_outline(shape, x, y, size))}Z"', "</path>"
         self.parts.append(start + (inside + close if inside else "/>"))
 
-    def svg(self, *, label: str, kind: str) -> str:
+    def svg(self, *, label: str, kind: str, role: str = "img") -> str:
         # No xmlns: inline in HTML it says nothing; a file of its own gets it from `planner.charts.paper`.
-        said = f'role="img" aria-label="{escape(label)}"' if label else 'aria-hidden="true"'
+        said = f'role="{role}" aria-label="{escape(label)}"' if label else 'aria-hidden="true"'
         box = f"0 0 {number(self.width)} {number(self.height)}"
         return f'<svg class="{kind}" viewBox="{box}" {said}>{"".join(self.parts)}</svg>'
 

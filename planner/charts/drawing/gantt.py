@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.charts.drawing.bars import square_legend
 from planner.charts.drawing.canvas import Canvas, hue, number
-from planner.charts.drawing.lines import legend_rows
+from planner.charts.drawing.legend import legend_rows
 from planner.charts.drawing.type import shorten
 from planner.charts.drawing.type import width as text_width
 from planner.charts.scale import Scale, tick_texts

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.charts.drawing.canvas import DASHES, Canvas, Point, hue, number, points
 from planner.charts.drawing.labels import Area, Labels, Place, around
+from planner.charts.drawing.legend import LEGEND_ROW, draw_legend, legend_rows
 from planner.charts.drawing.type import width as text_width
 from planner.charts.plane import Curve, Plane, plane_of
 from planner.charts.scale import Scale, tick_texts
@@ -14,7 +15,6 @@ from planner.core.chart import Chart, Limit, Mark
 
 _TOP = 22.0
 _TICK_EVERY = 64  # units of the picture between two ticks of the x axis
-_LEGEND_ROW = 18.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,15 @@ def draw(chart: Chart, *, width: float, plane: Plane | None = None) -> Canvas:
 def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve]) -> tuple[Canvas, bool]:
     """The picture, and whether each curve has its name in it: in the legend, if there is one, or beside the curve."""
     rows = legend_rows([curve.name for curve in legend], width)
-    frame = _frame(plane, width=width, top=_TOP + _LEGEND_ROW * len(rows) + (5 if rows else 0))
+    frame = _frame(plane, width=width, top=_TOP + LEGEND_ROW * len(rows) + (5 if rows else 0))
     draw_legend(frame.canvas, [(curve.name, curve.order) for curve in legend], rows)
     _axes(frame)
+    _closed(frame)
     drawn = [[frame.along(run) for run in runs] for runs in plane.runs]
     for curve, paths in zip(plane.curves, drawn, strict=True):
         _curve(frame, curve, paths, pale=chart.form == "scatter" and curve.idle)
+        if chart.opens and curve.places and not curve.crowded:
+            _links(frame, curve, opens=chart.opens)
     _limits(frame)
     _marks(frame, ring=chart.form == "scatter")
     if len(plane.curves) == 1 or legend:
@@ -130,6 +133,15 @@ def _curve(frame: Frame, curve: Curve, paths: Sequence[list[Point]], *, pale: bo
             frame.canvas.path(points(path), f"ln {hue(curve.order)}", dash=DASHES[max(curve.order, 0) % 6])
 
 
+def _links(frame: Frame, curve: Curve, *, opens: str) -> None:
+    """A place to click on, wider than the point, over each point that opens something."""
+    labels = curve.labels or [""] * len(curve.xs)
+    for x, y, place, label in zip(curve.xs, curve.ys, curve.places, labels, strict=True):
+        if y is not None and frame.plane.holds(x, y):
+            frame.canvas.marker(*frame.at((x, y)), 0, size=7 if curve.idle else 12, kind="hit")
+            frame.canvas.link(f"{opens}{place}/", label=label or str(place + 1))
+
+
 def thinned(path: Sequence[Point]) -> list[Point]:
     """At most an entry, a lowest, a highest and an exit point for each unit of width: what a screen can show."""
     if len(path) < 300:
@@ -145,6 +157,20 @@ def thinned(path: Sequence[Point]) -> list[Point]:
             column = []
         column.append(point)
     return kept
+
+
+def _closed(frame: Frame) -> None:
+    """The side of a limit on which it is missed."""
+    x, y = frame.x, frame.y
+    for limit in frame.plane.limits:
+        low, high = frame.plane.x_range if limit.axis == "x" else frame.plane.y_range
+        start, end = (limit.value, high) if limit.closed == "above" else (low, limit.value)
+        if not limit.closed or not low <= start < end <= high:
+            continue
+        if limit.axis == "x":
+            frame.canvas.rect(x(start), y.end, x(end) - x(start), y.start - y.end, "no")
+        else:
+            frame.canvas.rect(x.start, y(end), x.end - x.start, y(start) - y(end), "no")
 
 
 def _limits(frame: Frame) -> None:
@@ -196,6 +222,10 @@ def _marks(frame: Frame, *, ring: bool) -> None:
     for mark in inside:
         x, y = frame.at((mark.x, mark.y))
         frame.labels.taken.append(Area(x - 6, y - 6, x + 6, y + 6))
+        if mark.look != "dot":
+            kind, size = ("ring", 9.5) if mark.look == "ring" else ("pt o", 5.0)
+            frame.canvas.marker(x, y, 0 if mark.look == "ring" else mark.order, size=size, kind=kind)
+            continue
         if ring:
             frame.canvas.marker(x, y, mark.order, size=6.5, kind="pt o")
         frame.canvas.marker(x, y, mark.order, size=4 if ring else 5.5)
@@ -247,28 +277,3 @@ def _at_heights(drawn: Sequence[Point]) -> list[Point]:
     low, high = max(y for _, y in drawn), min(y for _, y in drawn)
     wanted = [low + share * (high - low) for share in (0.6, 0.45, 0.75, 0.3, 0.85, 0.15)]
     return [min(drawn, key=lambda point: abs(point[1] - y)) for y in wanted]
-
-
-def legend_rows(names: Sequence[str], width: float) -> list[int]:
-    """How many entries fit on each row of a legend."""
-    rows: list[int] = []
-    used = width + 1
-    for name in names:
-        need = text_width(name) + 36
-        if used + need > width + 18:
-            rows.append(0)
-            used = 0.0
-        rows[-1] += 1
-        used += need
-    return rows
-
-
-def draw_legend(canvas: Canvas, entries: Sequence[tuple[str, int]], rows: Sequence[int], *, y: float = 8.0) -> None:
-    left = iter(entries)
-    for row, count in enumerate(rows):
-        x = 6.0
-        for _ in range(count):
-            name, order = next(left)
-            canvas.marker(x, y + row * _LEGEND_ROW - 0.5, order, size=4.5)
-            canvas.text(x + 11, y + row * _LEGEND_ROW + 4, name, kind="i")
-            x += text_width(name) + 36
