@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.compare import lacks
 from planner.core.kind import DesignKind, Spec
 from planner.core.quantities import show
 from planner.core.result import MetricDef, Result
@@ -87,19 +88,20 @@ def _is_missed(definition: MetricDef, *, value: float, limit: float) -> bool:
 
 
 def missed(definition: MetricDef, *, value: float, limit: float) -> str:
-    """The sentence of an objective that does not hold."""
-    side = "below" if definition.direction == "higher" else "above"
-    unit = definition.unit
-    return f"{definition.label} is {show(value, unit)}, {side} the {show(limit, unit)} asked for."
+    """The sentence of a limit that does not hold."""
+    unit, side = definition.unit, "below" if value < limit else "above"
+    return f"{definition.label}: {show(value, unit)}, {side} the {show(limit, unit)} asked for."
 
 
 def verdict(result: Result) -> tuple[Status, str | None]:
-    """How a result counts in a sweep: the first error makes it infeasible, an objective that is missed a miss."""
-    for finding in result.findings:
-        if finding.severity == "error":
-            return "infeasible", finding.message
-    for metric in result.metrics.values():
-        if metric.met is False and metric.value is not None and metric.objective is not None:
+    """How a result counts: infeasible by an error that is not about an objective, else by the objective it misses."""
+    lacking = lacks(result)
+    for lack in lacking:
+        if lack.message:
+            return "infeasible", lack.message
+    for lack in lacking:
+        metric = lack.metric
+        if metric and metric.value is not None and metric.objective is not None:
             return "misses", missed(metric.definition, value=metric.value, limit=metric.objective)
     return "ok", None
 

@@ -18,6 +18,7 @@ from planner.catalog import selectors as catalog_selectors
 from planner.core.catalog import Catalog, MissingFigure, UnknownEntry
 from planner.core.kind import DesignKind, Spec
 from planner.core.result import Result, order_findings
+from planner.core.specs import read_spec
 
 CACHED_ESTIMATES = 256
 CANNOT_ANSWER = (ValidationError, MissingFigure, UnknownEntry, kinds.UnknownKind)
@@ -40,11 +41,8 @@ class Estimate:
 
 
 def parse_spec(kind: DesignKind, *, spec: Mapping[str, Any]) -> Spec:
-    """The checked spec; raises pydantic's ValidationError.
-
-    Strict as JSON is: a number in quotes is refused, `500.0` passes for a whole number.
-    """
-    return kind.spec.model_validate_json(json.dumps(_whole(spec)), strict=True)
+    """The checked spec; raises pydantic's ValidationError."""
+    return read_spec(kind.spec, spec)
 
 
 def canonical(spec: Spec) -> str:
@@ -87,17 +85,6 @@ def made_by(kind: DesignKind, *, catalog: Catalog) -> dict[str, Any]:
 def _named(kind: DesignKind, *, result: Result, catalog: Catalog) -> Result:
     provenance = {**result.provenance, **made_by(kind, catalog=catalog)}
     return replace(result, findings=order_findings(result.findings), provenance=provenance)
-
-
-def _whole(value: Any) -> Any:
-    """Integral floats as integers: JSON knows one kind of number, a strict whole-number field does not."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_whole(item) for item in value]
-    return value
 
 
 _answers: OrderedDict[tuple[Any, ...], Estimate] = OrderedDict()

@@ -36,7 +36,7 @@ def test_infeasible_and_missed_points_say_why() -> None:
     assert found.statuses() == ["misses", "infeasible"]
     misses, infeasible = found.reasons()
     assert misses is not None
-    assert misses.startswith("TPOT P99 is ")
+    assert misses.startswith("TPOT P99: ")
     assert misses.endswith("above the 1\N{NO-BREAK SPACE}ms asked for.")
     assert infeasible is not None
     assert "does not start" in infeasible
