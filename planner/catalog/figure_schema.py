@@ -45,6 +45,7 @@ BETWEEN = {
     "W": (1, 1e6),
     "s": (1e-12, 1e6),
     "USD/h": (1e-6, 1e4),
+    "USD": (1e-9, 1e3),
 }
 """What a figure can be at all: far beyond any device, so that a slip of the unit is refused and no sum overflows."""
 
@@ -70,7 +71,6 @@ OpsPerSecond = Annotated[FigureContent, AfterValidator(unit_is("OP/s"))]
 Gpus = Annotated[FigureContent, AfterValidator(unit_is("GPUs"))]
 Watts = Annotated[FigureContent, AfterValidator(unit_is("W"))]
 Seconds = Annotated[FigureContent, AfterValidator(unit_is("s"))]
-UsdPerHour = Annotated[FigureContent, AfterValidator(unit_is("USD/h"))]
 Requests = Annotated[FigureContent, AfterValidator(unit_is("requests/s"))]
 Tokens = Annotated[FigureContent, AfterValidator(unit_is("tokens"))]
 Parameters = Annotated[FigureContent, AfterValidator(unit_is("parameters"))]

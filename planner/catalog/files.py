@@ -23,7 +23,7 @@ from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
 from planner.catalog.schema import TABLES, WorkloadContent
 from planner.core import llm_names
-from planner.core.catalog import Engine, Gpu, Link, Llm, Price, Table, UnknownEntry
+from planner.core.catalog import ApiPrice, Currency, Engine, Figure, Gpu, Link, Llm, Price, Table, UnknownEntry
 from planner.core.latency import KernelTimes, Ranks
 from planner.core.simulation import Workload
 
@@ -33,6 +33,11 @@ MEASURED = "measured"
 """Tables of others as they came: no entries."""
 VALIDATION = "validation"
 """Rows of `planner.catalog.validation`: no entries."""
+
+
+_DOLLAR = Currency(
+    slug="usd", name="US dollar", code="USD", rates=(Figure(1.0, "USD", source="one dollar is one dollar"),)
+)
 
 
 class CatalogFileError(ValueError):
@@ -73,7 +78,7 @@ def load(folder: Path = DATA) -> FileCatalog:
     measured = _measured_rows(folder, calibrations)
     _refuse_unknown_folders(folder)
     catalog = FileCatalog(records, calibrations=calibrations, measured=measured, folder=folder)
-    _refuse_dangling_prices(catalog)
+    _refuse_dangling(catalog)
     return catalog
 
 
@@ -124,11 +129,25 @@ def _refuse_unknown_folders(folder: Path) -> None:
             raise CatalogFileError(path.name, [("", f"no table has this name; known are {known}")])
 
 
-def _refuse_dangling_prices(catalog: FileCatalog) -> None:
-    known = {gpu.slug for gpu in catalog.gpus()}
-    for price in catalog.prices():
-        if price.gpu not in known:
-            raise CatalogFileError(f"prices: {price.slug}", [("gpu", f"there is no GPU “{price.gpu}”")])
+def _refuse_dangling(catalog: FileCatalog) -> None:
+    """Prices of a GPU or an LLM that is not here, or in a currency that has no rate."""
+    refer = (("prices", "gpu", "gpus"), ("api_prices", "llm", "llms"))
+    for table, field, other in refer:
+        known = {record.slug for record in catalog.records(other)}
+        for record in catalog.records(table):
+            named = record.payload.get(field)
+            if named is not None and named not in known:
+                thing = {"gpu": "GPU", "llm": "LLM"}[field]
+                raise CatalogFileError(f"{table}: {record.slug}", [(field, f"there is no {thing} “{named}”")])
+            _refuse_unknown_currency(catalog, record)
+
+
+def _refuse_unknown_currency(catalog: FileCatalog, record: Record) -> None:
+    code = record.payload.get("currency", "USD")
+    try:
+        catalog.currency(code)
+    except UnknownEntry as error:
+        raise CatalogFileError(f"{record.table}: {record.slug}", [("currency", str(error))]) from None
 
 
 class FileCatalog:
@@ -236,7 +255,24 @@ class FileCatalog:
 
     @cached_property
     def _prices(self) -> dict[str, Price]:
-        return self._plain("prices")
+        return self._in_usd("prices")
+
+    @cached_property
+    def _api_prices(self) -> dict[str, ApiPrice]:
+        return self._in_usd("api_prices")
+
+    @cached_property
+    def _currencies(self) -> dict[str, Currency]:
+        return {found.code: found for found in self._plain("currencies").values()}
+
+    def _in_usd(self, table: str) -> dict[str, Any]:
+        """The prices of a table, each at what its currency was worth when it was read."""
+        found = {}
+        for slug, row in self._tables[table].items():
+            priced: Any = row.content
+            figure = getattr(priced, "price", None) or priced.output
+            found[slug] = priced.plain(usd_per_unit=self.currency(priced.currency).rate(figure.as_of).value)
+        return found
 
     def gpu(self, slug: str) -> Gpu:
         return self._gpus[self.record("gpus", slug).slug]
@@ -268,6 +304,20 @@ class FileCatalog:
 
     def prices(self) -> Sequence[Price]:
         return tuple(self._prices.values())
+
+    def api_prices(self) -> Sequence[ApiPrice]:
+        return tuple(self._api_prices.values())
+
+    def api_price(self, slug: str) -> ApiPrice:
+        return self._api_prices[self.record("api_prices", slug).slug]
+
+    def currency(self, code: str) -> Currency:
+        """A currency by its ISO letters; the dollar needs no file."""
+        if code in self._currencies:
+            return self._currencies[code]
+        if code == _DOLLAR.code:
+            return _DOLLAR
+        raise UnknownEntry(table="currencies", slug=code, nearest=tuple(self._currencies))
 
     def calibration(self, name: str) -> Mapping[str, Any]:
         """The table of fitted coefficients of a name; raises `UnknownEntry`."""

@@ -17,7 +17,7 @@ from planner.catalog.files import CatalogFileError, FileCatalog, Record
 from planner.catalog.models import Entry, Workload
 from planner.catalog.schema import WorkloadContent
 
-LISTED = ("gpus", "llms", "links", "engines", "prices")
+LISTED = ("gpus", "llms", "links", "engines", "prices", "api_prices", "currencies")
 _ENTRY_FIELDS = ("name", "group", "payload", "search")
 _WORKLOAD_FIELDS = ("name", "form", "description", "source", "licence", "facts")
 

@@ -24,14 +24,13 @@ from planner.catalog.figure_schema import (
     OpsPerSecond,
     Requests,
     Seconds,
-    Slug,
     Tokens,
-    UsdPerHour,
     Watts,
     Word,
 )
 from planner.catalog.llm_schema import LlmContent
-from planner.core.catalog import Engine, Figure, Gpu, Link, Price
+from planner.catalog.price_schema import ApiPriceContent, CurrencyContent, PriceContent
+from planner.core.catalog import Engine, Figure, Gpu, Link
 
 
 class GpuFigures(FigureSet):
@@ -85,34 +84,6 @@ class LinkContent(NamedContent):
 
     def plain(self) -> Link:
         return Link(slug=self.slug, name=self.name, scope=self.scope, figures=self.figures.plain())
-
-
-class PriceContent(EntryContent):
-    gpu: Slug
-    provider: Word
-    market: Literal["neocloud", "hyperscaler", "rental", "quoted", "team"]
-    commitment: Literal["on_demand", "spot", "reserved_1y", "reserved_3y", "owned"]
-    price: UsdPerHour
-
-    @property
-    def title(self) -> str:
-        return f"{self.gpu}, {self.provider}, {self.commitment.replace('_', ' ')}"
-
-    @property
-    def group(self) -> str:
-        return self.gpu
-
-    def plain(self) -> Price:
-        return Price(
-            slug=self.slug,
-            gpu=self.gpu,
-            usd_per_h=self.price.value,
-            provider=self.provider,
-            commitment=self.commitment,
-            source=self.price.source,
-            as_of=self.price.as_of,
-            market=self.market,
-        )
 
 
 class EngineContent(NamedContent):
@@ -203,5 +174,7 @@ TABLES: Mapping[str, type[EntryContent]] = {
     "links": LinkContent,
     "engines": EngineContent,
     "prices": PriceContent,
+    "api_prices": ApiPriceContent,
+    "currencies": CurrencyContent,
     "workloads": WorkloadContent,
 }

@@ -44,7 +44,9 @@ FILTERS: Mapping[str, tuple[str, ...]] = {
     "llms": ("family", "native_dtype"),
     "links": ("scope",),
     "engines": (),
-    "prices": ("gpu", "provider", "market", "commitment"),
+    "prices": ("gpu", "provider", "region", "market", "commitment"),
+    "api_prices": ("provider", "llm"),
+    "currencies": (),
 }
 """What the entries of a table can be filtered by, besides ``group``: top-level keys of the payload."""
 PROFILE_FIELDS = ("rate_rps", "input_tokens", "output_tokens", "prefix_hit_rate")

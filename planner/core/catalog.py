@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from planner.core.simulation import Workload
 
 __all__ = [
+    "ApiPrice",
     "Catalog",
     "CompressedKv",
+    "Currency",
     "Engine",
     "Figure",
     "Gpu",
@@ -108,6 +110,45 @@ class Price:
     as_of: str = ""
     market: str = ""
     """Who offers it: neocloud, hyperscaler, rental, quoted (somebody's assumption) or team."""
+    region: str = ""
+    """Where it holds; "" for everywhere the provider sells."""
+    currency: str = "USD"
+    per_h: float | None = None
+    """As listed, in its own currency; ``usd_per_h`` is what that was worth at ``as_of``."""
+    valid_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPrice:
+    """What a provider asks for a million tokens of an LLM, in US dollars. ``llm`` is a slug, "" for one not here."""
+
+    slug: str
+    name: str
+    provider: str
+    llm: str
+    terms: str
+    input_usd_per_m: float
+    cached_input_usd_per_m: float
+    output_usd_per_m: float
+    currency: str
+    source: str
+    as_of: str
+    valid_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """A currency; ``rates`` say what one unit was worth in US dollars, oldest first."""
+
+    slug: str
+    name: str
+    code: str
+    rates: tuple[Figure, ...]
+
+    def rate(self, at: str = "") -> Figure:
+        """The newest rate not after a date; the oldest where none is as old, the newest without a date."""
+        known = [rate for rate in self.rates if not at or rate.as_of <= at]
+        return known[-1] if known else self.rates[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +199,12 @@ class Catalog(Protocol):
     def engines(self) -> Sequence[Engine]: ...
     def links(self) -> Sequence[Link]: ...
     def prices(self) -> Sequence[Price]: ...
+    def api_prices(self) -> Sequence[ApiPrice]: ...
+    def api_price(self, slug: str) -> ApiPrice: ...
+    def currency(self, code: str) -> Currency:
+        """A currency by its ISO letters; the dollar too."""
+        ...
+
     def calibration(self, name: str) -> Mapping[str, Any]:
         """A table of fitted coefficients (``calibrations/<name>.toml``)."""
         ...

@@ -79,7 +79,28 @@ def _kv(entry: Entry, catalog: Catalog) -> str:
 
 
 def _price(entry: Entry, _catalog: Catalog) -> str:
-    return quantities.show(entry.payload["price"]["value"], "USD/h")
+    price = entry.payload["price"]
+    return quantities.show(price["value"], price["unit"])
+
+
+def _token_price(name: str) -> Read:
+    def read(entry: Entry, _catalog: Catalog) -> str:
+        found = entry.payload.get(name)
+        return quantities.show(found["value"], found["unit"]) if found else ""
+
+    return read
+
+
+def _token_price_date(entry: Entry, _catalog: Catalog) -> str:
+    return str(entry.payload["output"]["as_of"])
+
+
+def _newest_rate(entry: Entry, catalog: Catalog) -> str:
+    return quantities.show(catalog.currency(entry.payload["code"]).rate().value, "USD")
+
+
+def _newest_rate_date(entry: Entry, catalog: Catalog) -> str:
+    return catalog.currency(entry.payload["code"]).rate().as_of
 
 
 def _price_date(entry: Entry, _catalog: Catalog) -> str:
@@ -116,8 +137,20 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "prices": (
         Column(gettext_lazy("Price"), _price),
         Column(gettext_lazy("Provider"), _word("provider"), is_number=False, secondary=True),
+        Column(gettext_lazy("Region"), _word("region"), is_number=False, secondary=True),
         Column(gettext_lazy("Market"), _word("market"), is_number=False, secondary=True),
         Column(gettext_lazy("Commitment"), _word("commitment", words=COMMITMENTS), is_number=False),
         Column(gettext_lazy("As of"), _price_date, is_number=False, secondary=True),
+    ),
+    "api_prices": (
+        Column(gettext_lazy("Input"), _token_price("input")),
+        Column(gettext_lazy("Cached input"), _token_price("cached_input"), secondary=True),
+        Column(gettext_lazy("Output"), _token_price("output")),
+        Column(gettext_lazy("Terms"), _word("terms"), is_number=False, secondary=True),
+        Column(gettext_lazy("As of"), _token_price_date, is_number=False, secondary=True),
+    ),
+    "currencies": (
+        Column(gettext_lazy("In dollars"), _newest_rate),
+        Column(gettext_lazy("As of"), _newest_rate_date, is_number=False),
     ),
 }

@@ -54,7 +54,8 @@ def price_chart(prices: Sequence[Price]) -> Chart | None:
 
 def _offer(price: Price) -> str:
     """Provider and date; distinct even where one provider has two offers."""
-    return f"{price.provider}, {COMMITMENTS.get(price.commitment, price.commitment)}, {price.as_of[:4]}"
+    place = f" {price.region}" if price.region else ""
+    return f"{price.provider}{place}, {COMMITMENTS.get(price.commitment, price.commitment)}, {price.as_of[:4]}"
 
 
 def roofline_chart(gpu: Gpu) -> Chart | None:

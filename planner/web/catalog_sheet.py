@@ -23,7 +23,9 @@ TABLES = {
     "llms": (gettext_lazy("LLMs"), gettext_lazy("Architectures, and what follows from them: parameters, weights, KV.")),
     "links": (gettext_lazy("Links"), gettext_lazy("Bandwidth one way and latency, by scope.")),
     "engines": (gettext_lazy("Engines"), gettext_lazy("Defaults and memory conventions, by version.")),
-    "prices": (gettext_lazy("Prices"), gettext_lazy("What providers ask for a GPU-hour, by commitment.")),
+    "prices": (gettext_lazy("Prices"), gettext_lazy("What providers ask for a GPU-hour, by region and commitment.")),
+    "api_prices": (gettext_lazy("API prices"), gettext_lazy("What providers ask for a million tokens.")),
+    "currencies": (gettext_lazy("Currencies"), gettext_lazy("What a unit was worth in dollars, by date.")),
 }
 """Name and content of each table, in the order of the page."""
 
@@ -68,6 +70,8 @@ def figure_groups(entry: Entry) -> tuple[list[dict[str, Any]], list[str]]:
         "links": _link_groups,
         "engines": _engine_groups,
         "prices": _price_groups,
+        "api_prices": _api_price_groups,
+        "currencies": _currency_groups,
     }[entry.table](entry.payload)
     kept = [(name, rows) for name, rows in groups if rows]
     rows = [row for _name, members in kept for row in members]
@@ -173,6 +177,17 @@ def _link_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
 
 def _price_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
     yield "", [figure_row("price", figure=payload["price"])]
+
+
+def _api_price_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    names = ("input", "cached_input", "output")
+    yield "", [figure_row(name, figure=payload[name]) for name in names if payload.get(name)]
+
+
+def _currency_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
+    label = _("1 %(code)s") % {"code": payload["code"]}
+    dated = sorted(payload["rates"], key=lambda rate: str(rate["as_of"]), reverse=True)
+    yield "", [figure_row("rate", figure=rate, label=label) for rate in dated]
 
 
 def _llm_groups(payload: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:

@@ -20,7 +20,7 @@ from planner.core.refusal import placed
 from planner.designs.estimation import parse_spec
 from planner.web.fields import Field, NotRead, bounds_text, fields_of, filled, read, summary
 
-_TABLES = ("gpus", "llms", "engines", "links", "prices")
+_TABLES = ("gpus", "llms", "engines", "links", "prices", "api_prices")
 
 
 @dataclass(frozen=True, slots=True)

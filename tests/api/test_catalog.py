@@ -67,7 +67,7 @@ class TestEntries:
         assert response.status_code == 422
         assert first_error(response)["parameter"] == parameter
 
-    @pytest.mark.parametrize("table", ["gpus", "llms", "links", "prices", "engines"])
+    @pytest.mark.parametrize("table", ["gpus", "llms", "links", "prices", "engines", "api_prices", "currencies"])
     def test_every_table_has_a_list_and_details(self, entries: None, alice: Caller, table: str) -> None:
         listed = strict(alice.get(f"/api/v1/catalog/{table}/?limit=3"))
         assert listed["count"] > 0

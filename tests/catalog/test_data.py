@@ -170,3 +170,16 @@ def test_the_hits_of_the_mooncake_traces_are_those_computed_elsewhere(slug, look
 def test_a_profile_has_no_requests():
     with pytest.raises(UnknownEntry):
         files.load().workload("chat-reference")
+
+
+def test_two_price_lists_of_one_provider_agree_through_the_currency_table(shipped):
+    """DeepSeek asks 9.0 CNY in one list and 1.32 USD in the other: the ECB's rates bring them within a percent."""
+    dollars, renminbi = (shipped.api_price(f"deepseek-v4-pro-peak{end}") for end in ("", "-cny"))
+    assert renminbi.currency == "CNY"
+    assert renminbi.input_usd_per_m == pytest.approx(dollars.input_usd_per_m, rel=0.01)
+    assert renminbi.output_usd_per_m == pytest.approx(dollars.output_usd_per_m, rel=0.01)
+
+
+def test_cached_input_is_never_dearer_than_input_at_an_api(shipped):
+    assert len(shipped.api_prices()) >= 20
+    assert all(0 < each.cached_input_usd_per_m <= each.input_usd_per_m for each in shipped.api_prices())

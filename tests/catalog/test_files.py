@@ -176,3 +176,33 @@ def test_a_long_or_unprintable_name_is_answered_quickly_and_harmlessly(shipped):
             shipped.gpu(name)
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 400
+
+
+EURO = f"""
+slug = "eur"
+name = "Euro"
+code = "EUR"
+rates = [{figure(1.2, "USD")}, {figure(1.1, "USD").replace("2026-01", "2025-01")}]
+"""
+
+
+def test_a_price_in_another_currency_is_worth_what_that_was_at_its_date(folder):
+    write(folder, "currencies/eur.toml", EURO)
+    abroad = PRICE.replace("USD/h", "EUR/h").replace("toy-gpu-shop", "toy-gpu-laden")
+    write(folder, "prices/toy-gpu-laden-on-demand.toml", 'currency = "EUR"\nregion = "Paris"\n' + abroad)
+    price = next(each for each in files.load(folder).prices() if each.region)
+    assert (price.usd_per_h, price.per_h, price.currency) == (3.0, 2.5, "EUR")
+    euro = files.load(folder).currency("EUR")
+    assert [euro.rate(at).value for at in ("2024-06", "2025-06-30", "2026-06", "")] == [1.1, 1.1, 1.2, 1.2]
+
+
+def test_a_price_in_a_currency_without_a_rate_is_refused(folder):
+    write(folder, "prices/toy-gpu/toy-gpu-shop-on-demand.toml", 'currency = "EUR"\n' + PRICE.replace("USD/h", "EUR/h"))
+    with pytest.raises(files.CatalogFileError, match="currency: no entry “EUR”"):
+        files.load(folder)
+
+
+def test_the_unit_of_a_price_is_its_currency(folder):
+    write(folder, "prices/toy-gpu/toy-gpu-shop-on-demand.toml", PRICE.replace("USD/h", "EUR/h"))
+    with pytest.raises(files.CatalogFileError, match="the unit must be USD/h, not EUR/h"):
+        files.load(folder)

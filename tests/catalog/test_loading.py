@@ -18,7 +18,7 @@ def state() -> tuple[dict, dict]:
 
 def test_a_load_brings_every_file_into_the_database(shipped):
     loaded = services.catalog_load()
-    tables = ("gpus", "llms", "links", "engines", "prices")
+    tables = ("gpus", "llms", "links", "engines", "prices", "api_prices", "currencies")
     for table in tables:
         assert Entry.objects.filter(table=table, team=None).count() == len(shipped.records(table))
     assert set(Workload.objects.values_list("slug", flat=True)) == {row.slug for row in shipped.records("workloads")}

@@ -123,7 +123,9 @@ def test_entries_are_filtered_by_what_their_table_has(loaded):
     assert amd
     assert all(row.payload["vendor"] == "AMD" for row in amd)
     spot = selectors.entries("prices", team=None, filters={"gpu": "h100-sxm", "commitment": "spot"})
-    assert {row.payload["provider"] for row in spot} == {"Nebius", "Crusoe"}
+    assert {row.payload["provider"] for row in spot} == {"Nebius", "Crusoe", "CoreWeave", "Google Cloud"}
+    there = selectors.entries("prices", team=None, filters={"region": "us-central1", "provider": "Google Cloud"})
+    assert {row.payload["commitment"] for row in there} == {"on_demand", "spot"}
     assert selectors.entries("gpus", team=None, filters={"group": "NVIDIA Hopper"}).filter(slug="h20").exists()
     with pytest.raises(ValueError, match="colour"):
         selectors.entries("gpus", team=None, filters={"colour": "green"})

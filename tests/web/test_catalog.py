@@ -14,7 +14,7 @@ from tests.web.library import check_page, load_entries, words
 
 pytestmark = pytest.mark.django_db
 
-TABLES = ("gpus", "llms", "links", "engines", "prices")
+TABLES = ("gpus", "llms", "links", "engines", "prices", "api_prices", "currencies")
 ENTRIES = (
     "gpus/h100-sxm",
     "gpus/a10",

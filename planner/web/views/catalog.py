@@ -22,6 +22,8 @@ from planner.web.security import TeamRequest, member_required
 
 PAGE_SIZE = 100
 LONGEST_SEARCH = 200
+_WORDS = ("hf_id", "native_dtype", "scope", "provider", "region", "market", "commitment", "terms", "currency")
+"""What stands under the name of an entry, as far as it has them."""
 
 
 @require_safe
@@ -137,11 +139,7 @@ def _about(found: Entry) -> dict[str, Any]:
         "group": found.group,
         "aliases": payload.get("aliases", []),
         "notes": payload.get("notes", ""),
-        "words": [
-            (label_of(name), str(payload[name]).replace("_", " "))
-            for name in ("hf_id", "native_dtype", "scope", "provider", "market", "commitment")
-            if payload.get(name)
-        ],
+        "words": [(label_of(name), str(payload[name]).replace("_", " ")) for name in _WORDS if payload.get(name)],
     }
 
 

@@ -14,7 +14,7 @@ from planner.designs import selectors as designs
 from planner.jobs import selectors as jobs
 from planner.web.security import TeamRequest, member_required
 
-TABLES = ("gpus", "llms", "engines", "links", "prices")
+TABLES = ("gpus", "llms", "engines", "links", "prices", "api_prices")
 MOST = 12
 
 
