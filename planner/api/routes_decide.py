@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-routes: list[URLPattern] = []
+from planner.api.views import measurements
+
+routes: list[URLPattern] = [
+    path("measurements/", measurements.Measurements.as_view(), name="measurements"),
+    path("measurements/<uuid:id>/", measurements.OneMeasurement.as_view(), name="measurement"),
+]

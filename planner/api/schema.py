@@ -47,6 +47,11 @@ LIMIT = _parameter(
 OFFSET = _parameter("offset", OpenApiParameter.QUERY, "Rows to skip.", {"type": "integer", "minimum": 0})
 
 
+RESULT_FILE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}, "name": TEXT},
+    "required": ["file"],
+}
 UPLOAD: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -325,10 +325,31 @@ class EntryShape(Shape):
     url: str
 
 
+class MeasurementShape(Shape):
+    """One run of a load generator: figures in base units under the names that estimates use, and its load."""
+
+    id: UUID
+    name: str
+    tool: str
+    llm: str
+    figures: dict[str, float]
+    load: dict[str, float]
+    filename: str
+    created_at: datetime
+    url: str
+
+
+class MeasurementsShape(Shape):
+    """The runs of an uploaded file."""
+
+    measurements: list[MeasurementShape]
+
+
 class ComparisonSummary(Shape):
     id: UUID
     name: str
     items: list[dict[str, Any]]
+    mode: str
     created_at: datetime
     url: str
 
@@ -355,6 +376,7 @@ class ComparisonView(BaseModel):
     name: str
     created_at: str
     missing: list[str]
+    mode: str
     same_kind: bool
     items: list[dict[str, Any]]
     verdict: dict[str, Any]

@@ -10,6 +10,7 @@ from planner.core.quantities import show
 
 _MOST_BANDS = 2
 _MOST_OWN_LIMITS = 2
+_LETTERS = "ABCDEF"
 
 
 def overlay(charts: Mapping[str, Chart]) -> Chart:
@@ -52,6 +53,12 @@ def short(label: str) -> str:
     return head if len(head) == 1 else label
 
 
+def _order(label: str, place: int) -> int:
+    """The hue of a design: that of its letter, though designs without such a chart stand between."""
+    letter = short(label)
+    return _LETTERS.index(letter) if len(letter) == 1 and letter in _LETTERS else place % len(_LETTERS)
+
+
 def _lines(charts: Mapping[str, Chart]) -> tuple[Trace, ...]:
     """The first trace of each: a chart's own second curve would be taken for another design."""
     traces = []
@@ -59,7 +66,7 @@ def _lines(charts: Mapping[str, Chart]) -> tuple[Trace, ...]:
         trace = chart.traces[0]
         with_band = order == 0 or len(charts) <= _MOST_BANDS
         low, high = (trace.low, trace.high) if with_band else (None, None)
-        traces.append(replace(trace, name=label, order=order % 6, low=low, high=high))
+        traces.append(replace(trace, name=label, order=_order(label, order), low=low, high=high))
     return tuple(traces)
 
 
@@ -70,7 +77,7 @@ def _one_trace(label: str, chart: Chart, order: int) -> Trace:
     for trace in chart.traces:
         categories.extend(trace.x)
         lengths.extend(trace.y)
-    return Trace(name=label, x=categories, y=lengths, order=order % 6)
+    return Trace(name=label, x=categories, y=lengths, order=_order(label, order))
 
 
 def _stacked(charts: Mapping[str, Chart]) -> tuple[Trace, ...]:
@@ -102,7 +109,7 @@ def _segment(chart: Chart, name: str, category: Value) -> float | None:
 
 def _marks(charts: Mapping[str, Chart]) -> tuple[Mark, ...]:
     return tuple(
-        replace(mark, order=order % 6, label=f"{short(label)} {_figure(chart, mark)}")
+        replace(mark, order=_order(label, order), label=f"{short(label)} {_figure(chart, mark)}")
         for order, (label, chart) in enumerate(charts.items())
         for mark in chart.marks
     )

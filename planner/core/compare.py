@@ -45,12 +45,15 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """An input that all designs have; ``differs`` tells of each whether it departs from the first."""
+    """An input that all designs have; ``differs`` tells of each whether it departs from the first.
+
+    What was measured or simulated has no inputs: None in its place.
+    """
 
     name: str
     label: str
     group: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input | None, ...]
     differs: tuple[bool, ...]
 
 
@@ -141,14 +144,14 @@ def lacks(result: Result) -> tuple[Lack, ...]:
 
 
 def _input_rows(items: Sequence[Compared]) -> list[InputRow]:
-    first = items[0]
-    shared = [name for name in first.inputs if all(name in item.inputs for item in items)]
-    return [_input_row(tuple(item.inputs[name] for item in items)) for name in shared]
+    have = [item.inputs for item in items if item.inputs]
+    shared = [name for name in (have[0] if have else ()) if all(name in inputs for inputs in have)]
+    return [_input_row(tuple(item.inputs.get(name) for item in items)) for name in shared]
 
 
-def _input_row(inputs: tuple[Input, ...]) -> InputRow:
-    first = inputs[0]
-    differs = tuple(other.value != first.value for other in inputs)
+def _input_row(inputs: tuple[Input | None, ...]) -> InputRow:
+    first = next(found for found in inputs if found is not None)
+    differs = tuple(other is not None and other.value != first.value for other in inputs)
     return InputRow(name=first.name, label=first.label, group=first.group, inputs=inputs, differs=differs)
 
 

@@ -3,10 +3,13 @@
 ::
 
     id, name, created_at, same_kind, missing: [label]
-    items       [{label: "A", order, name, design: {id, revision, …} or null, kind: {slug, label}, spec, answer,
-                errors, evidence: [EVIDENCE of `snapshot`]}]
+    mode        as_is | equal_gpus | equal_cost: see `designs.equal`
+    items       [{label: "A", order, name, basis: estimate|simulated|measured, about, scaled, simulation: job or null,
+                design: {id, revision, …} or null, kind: {slug, label}, spec or null, answer, errors,
+                evidence: [EVIDENCE of `snapshot`]}]
     verdict     {sentence, best, suitable, lacks: [[text]]}
-    inputs      {differing: [IN], equal: [IN], total}   IN {name, label, group, cells: [{value, shown, differs}]}
+    inputs      {differing: [IN], equal: [IN], total}
+                IN {name, label, group, shown, cells: [{value, shown, differs} or null]}
     objectives  [MR]                                     metrics [{name: group, rows: [MR]}]
     charts      [chart as `charts.codec` reads]     provenance {catalog_digest, …}
 
@@ -16,15 +19,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
+from planner import kinds
 from planner.accounts.models import Team
 from planner.charts import codec
 from planner.core.compare import Compared, Comparison, InputRow, MetricRow, compare
-from planner.designs import estimation, figures, pictures, selectors, snapshot, verdicts
+from planner.core.result import Result
+from planner.designs import equal, estimation, figures, pictures, selectors, snapshot, verdicts
+from planner.designs import found as found_results
 from planner.designs.estimation import Estimate
 from planner.designs.evidence import evidence_view
 from planner.designs.inputs import inputs
@@ -37,40 +44,59 @@ LABELS = "ABCDEF"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One estimate of a comparison, and the saved design it came from."""
+    """One answer of a comparison: the estimate of a design, or what was ``found`` (`designs.found`).
+
+    ``scaled`` says at what demand a design is shown, where that is not its own.
+    """
 
     label: str
     name: str
-    estimate: Estimate
+    estimate: Estimate | None = None
     design: Design | None = None
+    found: Mapping[str, Any] | None = None
+    simulation: str = ""
+    scaled: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.estimate.kind.slug if self.estimate else (self.found or {}).get("kind", "")
 
 
-def comparison_view(saved: Saved) -> dict[str, Any]:
+def comparison_view(saved: Saved, *, mode: str = "") -> dict[str, Any]:
     """The picture of a saved comparison, with today's catalog; raises as `estimation.estimate`.
 
     Designs deleted since are left out and named in ``missing``; with fewer than two left, raises `InvalidField`.
     """
     items, missing = _items(saved.items, team=saved.team)
     head = {"id": str(saved.id), "name": saved.name, "created_at": saved.created_at.isoformat(), "missing": missing}
-    return {**head, **items_view(items, name=saved.name)}
+    return {**head, **items_view(items, name=saved.name, mode=mode or saved.mode)}
 
 
-def inline_view(items: Sequence[Mapping[str, Any]], *, team: Team, name: str = "") -> dict[str, Any]:
+def inline_view(
+    items: Sequence[Mapping[str, Any]], *, team: Team, name: str = "", mode: str = equal.AS_IS
+) -> dict[str, Any]:
     """The picture of a comparison that is not saved; ``items`` as `sharing.checked_items` returns them."""
     found, missing = _items(items, team=team)
-    return {"id": None, "name": name, "created_at": "", "missing": missing, **items_view(found, name=name)}
+    return {"id": None, "name": name, "created_at": "", "missing": missing, **items_view(found, name=name, mode=mode)}
 
 
-def items_view(items: Sequence[Item], *, name: str = "") -> dict[str, Any]:
-    """The picture of estimates side by side; the first is the baseline."""
-    compared = [_compared(item) for item in items]
+def items_view(items: Sequence[Item], *, name: str = "", mode: str = equal.AS_IS) -> dict[str, Any]:
+    """The picture of answers side by side; the first is the baseline."""
+    items = _on_terms(items, mode=mode)
+    compared = _compared(items)
     side_by_side = compare(compared)
     labels = [item.label for item in items]
     return {
         "name": name or ", ".join(item.name for item in items),
-        "same_kind": len({item.estimate.kind.slug for item in items}) == 1,
-        "items": [_item_view(item, order=order) for order, item in enumerate(items)],
-        "verdict": verdicts.verdict_view(side_by_side, labels=labels),
+        "mode": mode,
+        "same_kind": len({item.kind for item in items}) == 1,
+        "items": [
+            _item_view(item, order=order, result=one.result)
+            for order, (item, one) in enumerate(zip(items, compared, strict=True))
+        ],
+        "verdict": verdicts.verdict_view(
+            side_by_side, labels=labels, found=[bool(item.found) for item in items], mode=mode
+        ),
         "inputs": _inputs_view(side_by_side),
         "objectives": [metric_row(row) for row in objective_rows(side_by_side)],
         "metrics": [
@@ -87,7 +113,7 @@ def differing_inputs(saved: Saved) -> list[dict[str, Any]]:
         items, _missing = _items(saved.items, team=saved.team)
     except (InvalidField, *estimation.CANNOT_ANSWER):
         return []
-    return [_input_row(row) for row in compare([_compared(item) for item in items]).differing]
+    return [_input_row(row) for row in compare(_compared(items)).differing]
 
 
 def objective_rows(comparison: Comparison) -> list[MetricRow]:
@@ -102,7 +128,9 @@ def _items(written: Sequence[Mapping[str, Any]], *, team: Team) -> tuple[list[It
     found: list[Item] = []
     missing: list[str] = []
     for label, item in zip(LABELS, written, strict=False):
-        if "design" not in item:
+        if "found" in item:
+            found.append(_found(item, label=label))
+        elif "design" not in item:
             found.append(_unsaved(item, label=label, team=team))
         elif design := designs.get(item["design"]):
             estimate = estimation.estimate(kind=design.kind, spec=design.spec, team=team)
@@ -114,27 +142,61 @@ def _items(written: Sequence[Mapping[str, Any]], *, team: Team) -> tuple[list[It
     return found, missing
 
 
+def _found(written: Mapping[str, Any], *, label: str) -> Item:
+    frozen = written["found"]
+    return Item(label=label, name=frozen["name"], found=frozen, simulation=written.get("simulation", ""))
+
+
 def _unsaved(written: Mapping[str, Any], *, label: str, team: Team) -> Item:
     estimate = estimation.estimate(kind=written["kind"], spec=written["spec"], team=team)
     return Item(label=label, name=written.get("name") or estimate.kind.label, estimate=estimate)
 
 
-def _compared(item: Item) -> Compared:
+def _on_terms(items: Sequence[Item], *, mode: str) -> list[Item]:
+    """The others at the demand that what the first one buys would carry; what was found stays as it was."""
+    first = next((item.estimate for item in items if item.estimate), None)
+    if mode == equal.AS_IS or first is None:
+        return list(items)
+    return [item if item.estimate in (None, first) else _scaled(item, baseline=first, mode=mode) for item in items]
+
+
+def _scaled(item: Item, *, baseline: Estimate, mode: str) -> Item:
+    if item.estimate is None:
+        return item
+    found = equal.scaled(item.estimate, baseline=baseline, mode=mode)
+    return replace(item, estimate=found.estimate, scaled=found.note)
+
+
+def _compared(items: Sequence[Item]) -> list[Compared]:
+    like = next((item.estimate.result for item in items if item.estimate), None)
+    return [_one_compared(item, like=like) for item in items]
+
+
+def _one_compared(item: Item, *, like: Result | None) -> Compared:
     estimate = item.estimate
+    if estimate is None:
+        result = found_results.result_of(item.found or {}, like=like)
+        return Compared(name=item.name, kind=item.kind, inputs={}, result=result)
     shown = inputs(estimate.kind, spec=estimate.spec, catalog=estimate.catalog)
-    return Compared(name=item.name, kind=estimate.kind.slug, inputs=shown, result=estimate.result)
+    return Compared(name=item.name, kind=item.kind, inputs=shown, result=estimate.result)
 
 
-def _item_view(item: Item, *, order: int) -> dict[str, Any]:
-    kind, result = item.estimate.kind, item.estimate.result
+def _item_view(item: Item, *, order: int, result: Result) -> dict[str, Any]:
+    found = item.found or {}
+    kind = kinds.all_kinds().get(item.kind)
+    label = item.estimate.kind.label if item.estimate else kind.label if kind else ""
     return {
         "label": item.label,
         "order": order,
         "name": item.name,
+        "basis": found.get("basis", "estimate"),
+        "about": found.get("about", ""),
+        "simulation": item.simulation or None,
+        "scaled": item.scaled,
         "design": snapshot.meta(item.design) if item.design else None,
-        "kind": {"slug": kind.slug, "label": kind.label},
-        "spec": item.estimate.spec_json,
-        "answer": snapshot.answer_view(item.estimate),
+        "kind": {"slug": item.kind, "label": label},
+        "spec": item.estimate.spec_json if item.estimate else None,
+        "answer": snapshot.answer_view(result),
         "errors": [finding.message for finding in result.findings if finding.severity == "error"],
         "evidence": evidence_view(result, tables=False),
     }
@@ -150,10 +212,11 @@ def _inputs_view(comparison: Comparison) -> dict[str, Any]:
 
 def _input_row(row: InputRow) -> dict[str, Any]:
     cells = [
-        {"value": found.value, "shown": found.shown, "differs": differs}
+        {"value": found.value, "shown": found.shown, "differs": differs} if found else None
         for found, differs in zip(row.inputs, row.differs, strict=True)
     ]
-    return {"name": row.name, "label": row.label, "group": row.group, "cells": cells}
+    first = next(found.shown for found in row.inputs if found is not None)
+    return {"name": row.name, "label": row.label, "group": row.group, "shown": first, "cells": cells}
 
 
 def metric_row(row: MetricRow) -> dict[str, Any]:
@@ -179,5 +242,8 @@ def _cell(row: MetricRow, *, place: int) -> dict[str, Any] | None:
 
 def _provenance(items: Sequence[Item]) -> dict[str, Any]:
     """What made the figures; all items are answered with one catalog and one code version."""
-    made = estimation.made_by(items[0].estimate.kind, catalog=items[0].estimate.catalog)
+    estimates = [item.estimate for item in items if item.estimate]
+    if not estimates:
+        return {"code_version": settings.VERSION}
+    made = estimation.made_by(estimates[0].kind, catalog=estimates[0].catalog)
     return {name: value for name, value in made.items() if name not in ("kind", "spec_version")}

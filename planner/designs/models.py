@@ -1,4 +1,4 @@
-"""Saved designs with their revisions, comparisons and drills, and the links that share them."""
+"""Saved designs with their revisions, comparisons and drills, what was measured, and the links that share them."""
 
 from __future__ import annotations
 
@@ -62,13 +62,38 @@ class Revision(models.Model):
         constraints = (models.UniqueConstraint(fields=("design", "number"), name="revision_number_once"),)
 
 
+class Measurement(models.Model):
+    """One run of a load generator, as uploaded: ``figures`` in base units by metric name, and its ``load``."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="measurements")
+    name = models.CharField(max_length=160)
+    tool = models.CharField(max_length=40)
+    llm = models.CharField(max_length=120, blank=True, default="")
+    figures = models.JSONField()
+    load = models.JSONField(default=dict)
+    filename = models.CharField(max_length=160, blank=True, default="")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("team", "-created_at"), name="measurement_team_created"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Comparison(models.Model):
-    """Two to six designs side by side. ``items`` is a list of {"design": id} in order; A is the baseline."""
+    """Two to six answers side by side; A is the baseline. ``items`` is a list in order, each of them one of
+    {"design": id}, {"kind", "spec", "name"}, {"measurement": id, "found"} and {"simulation": job, "found"}, where
+    ``found`` is what was found, frozen (see `designs.found`). ``mode`` says on what terms they are compared.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="comparisons")
     name = models.CharField(max_length=160, blank=True, default="")
     items = models.JSONField()
+    mode = models.CharField(max_length=12, default="as_is")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -30,6 +30,8 @@ def _overlays(items: Sequence[Item]) -> list[Chart]:
     """Charts meant for comparison that at least two designs have under one name."""
     by_name: dict[str, dict[str, Chart]] = {}
     for item in items:
+        if item.estimate is None:
+            continue
         for chart in item.estimate.kind.charts(item.estimate.spec, item.estimate.result):
             if chart.compare:
                 by_name.setdefault(chart.name, {})[title(item)] = chart

@@ -15,9 +15,10 @@ from planner import kinds
 from planner.accounts.models import Team, User
 from planner.accounts.selectors import scoped
 from planner.accounts.services import audit
-from planner.designs import compare, links, snapshot, texts
+from planner.designs import compare, found, links, measurements, snapshot, texts
+from planner.designs.equal import AS_IS, MODES
 from planner.designs.estimation import parse_spec
-from planner.designs.models import Comparison, Design, Share
+from planner.designs.models import Comparison, Design, Measurement, Share
 from planner.designs.texts import InvalidField
 
 FEWEST_COMPARED, MOST_COMPARED = 2, 6
@@ -25,9 +26,10 @@ FEWEST_COMPARED, MOST_COMPARED = 2, 6
 
 @transaction.atomic
 def comparison_create(
-    *, team: Team, user: User | None, items: Sequence[Mapping[str, Any]], name: str = ""
+    *, team: Team, user: User | None, items: Sequence[Mapping[str, Any]], name: str = "", mode: str = AS_IS
 ) -> Comparison:
-    """Save a comparison of 2–6 items: ``{"design": id}`` or an inline ``{"kind", "spec", "name"}``.
+    """Save a comparison of 2–6 items: ``{"design": id}``, an inline ``{"kind", "spec", "name"}``, a
+    ``{"measurement": id}``, or a ``{"simulation": job, "found"}`` as `jobs.compared.with_simulations` makes it.
 
     Raises `InvalidField`, `UnknownKind` and pydantic's ValidationError.
     """
@@ -36,6 +38,7 @@ def comparison_create(
         created_by=user,
         items=checked_items(items, team=team),
         name=texts.text(name, field="name", longest=texts.LONGEST_NAME),
+        mode=checked_mode(mode),
     )
     audit(
         team=team,
@@ -46,6 +49,13 @@ def comparison_create(
         summary=_("%(count)d designs") % {"count": len(comparison.items)},
     )
     return comparison
+
+
+def checked_mode(mode: str) -> str:
+    """On what terms to compare; raises `InvalidField`."""
+    if mode not in MODES:
+        raise InvalidField(field="mode", message=_("Choose one of %(modes)s.") % {"modes": ", ".join(MODES)})
+    return mode
 
 
 def checked_items(items: Sequence[Mapping[str, Any]], *, team: Team) -> list[dict[str, Any]]:
@@ -103,17 +113,31 @@ def share_link(share: Share) -> str:
 def _checked_item(item: Mapping[str, Any], *, place: str, team: Team) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise InvalidField(field=place, message=_("Give a design or a kind with its spec."))
-    extra = set(item) - {"design", "kind", "spec", "name"}
+    extra = set(item) - {"design", "kind", "spec", "name", "measurement", "simulation", "found"}
     if extra:
         raise InvalidField(field=f"{place}/{min(extra)}", message=_("No such field."))
-    if ("design" in item) == ("kind" in item):
-        raise InvalidField(field=place, message=_("Give either a design or a kind with its spec."))
+    if sum(name in item for name in ("design", "kind", "measurement", "simulation")) != 1:
+        raise InvalidField(
+            field=place, message=_("Give one of: a design, a kind with its spec, a measurement, a simulation.")
+        )
+    if "measurement" in item:
+        return _measured_item(item["measurement"], place=f"{place}/measurement", team=team)
+    if "simulation" in item:
+        return {"simulation": str(item["simulation"]), "found": dict(item["found"])}
     if "design" in item:
         return {"design": _design_id(item["design"], place=f"{place}/design", team=team)}
     kind = kinds.get(str(item["kind"]))
     spec = parse_spec(kind, spec=item.get("spec") or {}).model_dump(mode="json")
     label = texts.text(item.get("name") or kind.label, field=f"{place}/name", longest=texts.LONGEST_NAME)
     return {"kind": kind.slug, "spec": texts.storable(spec, field=f"{place}/spec"), "name": label}
+
+
+def _measured_item(given: Any, *, place: str, team: Team) -> dict[str, Any]:
+    try:
+        row = measurements.measurement(team, str(given))
+    except Measurement.DoesNotExist:
+        raise InvalidField(field=place, message=_("No such measurement in this team.")) from None
+    return {"measurement": str(row.id), "found": found.of_measurement(row)}
 
 
 def _design_id(given: Any, *, place: str, team: Team) -> str:

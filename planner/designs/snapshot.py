@@ -34,7 +34,7 @@ from typing import Any
 
 from planner.charts import codec
 from planner.core.compare import lacks
-from planner.core.result import Finding, Metric
+from planner.core.result import Finding, Metric, Result
 from planner.designs import estimation, figures, serial
 from planner.designs.effects import effect_view
 from planner.designs.estimation import Estimate
@@ -106,7 +106,7 @@ def view(
             "changed": sum(group["changed"] for group in groups),
             "total": sum(len(group["fields"]) for group in groups),
         },
-        "answer": answer_view(estimate),
+        "answer": answer_view(result),
         "findings": [_finding(estimate, finding=finding, effects=effects) for finding in result.findings],
         "metrics": metric_groups(list(result.metrics.values())),
         "charts": [codec.to_dict(chart) for chart in kind.charts(estimate.spec, result)],
@@ -126,9 +126,8 @@ def effects_view(estimate: Estimate) -> dict[str, Any]:
     return {"variants": _variants(estimate, effects=True), "findings": effects}
 
 
-def answer_view(estimate: Estimate) -> dict[str, Any]:
+def answer_view(result: Result) -> dict[str, Any]:
     """The answer card: figure, sentence, worst severity and facts with their verdicts."""
-    result = estimate.result
     answer = result.answer
     return {
         "figure": figures.figure_row(result.metrics[answer.metric]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,13 +10,23 @@ from django.utils.translation import gettext as _
 from planner.core import quantities
 from planner.core.compare import Comparison, Lack, MetricRow, difference
 from planner.designs import figures
+from planner.designs.equal import AS_IS, EQUAL_COST, EQUAL_GPUS
+
+MOST_TOLD = 4
+"""Figures of a measurement that the sentence names; the table has the rest."""
 
 
-def verdict_view(comparison: Comparison, *, labels: list[str]) -> dict[str, Any]:
-    """The decision and its sentence; ``**bold**`` marks the claim."""
+def verdict_view(
+    comparison: Comparison, *, labels: list[str], found: Sequence[bool] = (), mode: str = AS_IS
+) -> dict[str, Any]:
+    """The decision and its sentence; ``**bold**`` marks the claim.
+
+    ``found`` tells which of the items were measured or simulated: those are held against the first, not recommended.
+    """
     verdict = comparison.verdict
+    sentence = _against(comparison, labels=labels, found=found) if any(found) else _sentence(comparison, labels=labels)
     return {
-        "sentence": _sentence(comparison, labels=labels),
+        "sentence": f"{_on_terms(mode, first=labels[0])}{sentence}",
         "best": verdict.best,
         "suitable": list(verdict.suitable),
         "lacks": [[lack_text(lack) for lack in found] for found in verdict.lacks],
@@ -32,6 +43,38 @@ def lack_text(lack: Lack) -> str:
         "value": quantities.show(lack.metric.value, definition.unit),
         "objective": figures.objective_text(lack.metric),
     }
+
+
+def _on_terms(mode: str, *, first: str) -> str:
+    words = {EQUAL_GPUS: _("On the GPUs of %(name)s: "), EQUAL_COST: _("For the money of %(name)s: ")}
+    return words[mode] % {"name": first} if mode in words else ""
+
+
+def _against(comparison: Comparison, *, labels: list[str], found: Sequence[bool]) -> str:
+    """What was found beside the first: `B against A: TTFT P99 1.43 s, +10 %; …`."""
+    told = []
+    for place in range(1, len(labels)):
+        if not (found[place] or found[0]):
+            continue
+        figures_told = [text for row in _rows(comparison) if (text := _moved(row, place=place))][:MOST_TOLD]
+        names = {"name": labels[place], "first": labels[0]}
+        if figures_told:
+            told.append(_("**%(name)s against %(first)s**: ") % names + "; ".join(figures_told) + ".")
+        else:
+            told.append(_("**%(name)s shares no figure with %(first)s.**") % names)
+    return " ".join([*told, *_shortfalls(comparison, labels=labels)])
+
+
+def _rows(comparison: Comparison) -> list[MetricRow]:
+    return [row for rows in comparison.groups.values() for row in rows if row.definition.direction != "none"]
+
+
+def _moved(row: MetricRow, *, place: int) -> str:
+    other, delta = row.metrics[place], row.deltas[place]
+    if other is None or delta is None or delta.relative is None:
+        return ""
+    share = "±0" if delta.change == "same" else quantities.delta(1.0, 1.0 + delta.relative, "")[1]
+    return f"{row.definition.label} {quantities.show(other.value, row.definition.unit)}, {share}"
 
 
 def _sentence(comparison: Comparison, *, labels: list[str]) -> str:

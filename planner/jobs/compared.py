@@ -9,20 +9,23 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models.fields.json import KeyTransform
+from django.utils.translation import gettext as _
 
 from planner import charts as drawing
 from planner.accounts.models import Team, User
 from planner.accounts.selectors import scoped
 from planner.charts import codec
+from planner.core import quantities
 from planner.core.compare import Compared, compare
 from planner.core.result import Answer, Result
 from planner.designs import compare as side_by_side
 from planner.designs import selectors as design_selectors
+from planner.designs.found import of_simulation
 from planner.designs.models import Comparison
-from planner.jobs import services
+from planner.designs.texts import InvalidField
+from planner.jobs import selectors, services
 from planner.jobs.models import Job, Purpose, State
 from planner.jobs.requests import key_of
-from planner.jobs.selectors import simulated_metrics
 
 ALIKE = ("seed", "duration_s", "requests", "workload", "replications")
 """What has to be equal for two runs to have met the same requests."""
@@ -36,10 +39,44 @@ def simulations_start(*, comparison: Comparison, user: User | None, **how: Any) 
     team = comparison.team
     jobs = []
     for item in comparison.items:
+        if "found" in item:
+            continue
         design = design_selectors.design(team, item["design"]) if "design" in item else None
         asked = {"kind": design.kind, "spec": design.spec} if design else {"kind": item["kind"], "spec": item["spec"]}
         jobs.append(services.simulation_start(team=team, user=user, design=design, **asked, **how))
     return jobs
+
+
+def with_simulations(items: Sequence[Mapping[str, Any]], *, team: Team) -> list[dict[str, Any]]:
+    """Items of a comparison with what each ``{"simulation": job}`` among them has found; raises `InvalidField`."""
+    return [
+        _simulation_item(item, place=f"items/{place}/simulation", team=team) if "simulation" in item else dict(item)
+        for place, item in enumerate(items)
+    ]
+
+
+def _simulation_item(item: Mapping[str, Any], *, place: str, team: Team) -> dict[str, Any]:
+    try:
+        job = selectors.job(team, str(item["simulation"]))
+    except Job.DoesNotExist:
+        raise InvalidField(field=place, message=_("No such simulation in this team.")) from None
+    if job.purpose != Purpose.SIMULATION or job.state != State.SUCCEEDED:
+        raise InvalidField(field=place, message=_("Only a finished simulation can be compared."))
+    found = of_simulation(
+        name=job.title,
+        kind=job.kind,
+        about=_about(job.request),
+        metrics=selectors.simulated_metrics(job),
+    )
+    return {"simulation": str(job.id), "found": found}
+
+
+def _about(request: Mapping[str, Any]) -> str:
+    """How a simulation was run, in words."""
+    parts = [(request["workload"] or {}).get("name") or "", _("seed %(seed)s") % {"seed": request["seed"]}]
+    if request["duration_s"]:
+        parts.append(quantities.show(request["duration_s"], "s"))
+    return ", ".join(part for part in parts if part)
 
 
 def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | None:
@@ -48,6 +85,8 @@ def simulated_view(view: Mapping[str, Any], *, team: Team) -> dict[str, Any] | N
     ``{seed, duration_s, requests, workload, replications, jobs: [id], metrics: [{name: group, rows: [MR]}], charts}``
     with MR as in `designs.compare`.
     """
+    if any(item["spec"] is None for item in view["items"]):
+        return None
     by_item = [_runs(item, team=team) for item in view["items"]]
     alike = set.intersection(*(set(runs) for runs in by_item))
     if not alike:
@@ -89,7 +128,7 @@ def _runs(item: Mapping[str, Any], *, team: Team) -> dict[str, Run]:
 def metrics_of(jobs: Sequence[Job], *, labels: Sequence[str]) -> list[dict[str, Any]]:
     """What finished simulations have found, side by side; the first is the baseline."""
     compared = [
-        Compared(label, job.kind, {}, Result(simulated_metrics(job), Answer("", "", cost_metric=None)))
+        Compared(label, job.kind, {}, Result(selectors.simulated_metrics(job), Answer("", "", cost_metric=None)))
         for label, job in zip(labels, jobs, strict=True)
     ]
     groups = compare(compared).groups

@@ -43,7 +43,6 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
     else:
         found = simulator.run(estimate.spec, estimate.catalog, asked, counted)
         reached = counted.reached()
-    simulated = Estimate(kind=estimate.kind, spec=estimate.spec, result=found, catalog=estimate.catalog)
     charts = banded(simulator.charts(estimate.spec, beside, found), simulated=found)
     made_by = estimation.made_by(estimate.kind, catalog=estimate.catalog)
     return {
@@ -51,7 +50,7 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
             "kind": estimate.kind.slug,
             "spec": estimate.spec_json,
             **serial.result_json(found),
-            "answer": snapshot.answer_view(simulated),
+            "answer": snapshot.answer_view(found),
             "charts": [codec.to_dict(chart) for chart in charts],
             "estimate": serial.result_json(beside),
             "provenance": {**serial.plain(found.provenance), **made_by, **_how(job.request)},

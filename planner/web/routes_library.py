@@ -8,11 +8,26 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.web.views import api_guide, catalog, catalog_own, compare, drills, jobs, methods, shared, workloads
+from planner.web.views import (
+    api_guide,
+    catalog,
+    catalog_own,
+    compare,
+    drills,
+    jobs,
+    measurements,
+    methods,
+    shared,
+    workloads,
+)
 
 urlpatterns: list[URLPattern] = [
     path("compare/", compare.compare, name="compare"),
     path("compare/keep/", compare.compare_save, name="compare-save"),
+    path("compare/measurements/", measurements.measurement_add, name="measurement-add"),
+    path(
+        "compare/measurements/<uuid:measurement_id>/delete/", measurements.measurement_remove, name="measurement-remove"
+    ),
     path("compare/<uuid:comparison_id>/", compare.comparison, name="comparison"),
     path("compare/<uuid:comparison_id>/table.csv", compare.comparison_export, name="comparison-export"),
     path("compare/<uuid:comparison_id>/report/", compare.comparison_report, name="comparison-report"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.urls import reverse
@@ -22,12 +22,15 @@ from planner.api.views.resource import ApiView, no_such, reply
 from planner.designs import compare, selectors, services
 from planner.designs.models import Comparison
 from planner.designs.sharing import checked_items
+from planner.jobs.compared import with_simulations
 
 
 class Item(Body):
-    """A saved design, or a kind with its spec."""
+    """A saved design, a kind with its spec, an uploaded measurement, or a finished simulation (its job)."""
 
     design: str | None = None
+    measurement: str | None = None
+    simulation: str | None = None
     kind: str | None = None
     spec: dict[str, Any] | None = None
     name: str | None = None
@@ -37,6 +40,9 @@ class ComparisonBody(Body):
     items: list[Item] = Field(default_factory=list, description="The first is the baseline.")
     designs: list[str] = Field(default_factory=list, description="Short for items that are all saved designs.")
     name: str = ""
+    mode: Literal["as_is", "equal_gpus", "equal_cost"] = Field(
+        "as_is", description="The others as they are, or at the demand that the GPUs or the money of the first carry."
+    )
     save: bool = Field(False, description="Keep it, at a URL of its own (201); else it is only answered (200).")
 
 
@@ -51,7 +57,8 @@ def summary(comparison: Comparison) -> dict[str, Any]:
     return {
         "id": comparison.id,
         "name": comparison.name,
-        "items": comparison.items,
+        "items": [{name: value for name, value in item.items() if name != "found"} for item in comparison.items],
+        "mode": comparison.mode,
         "created_at": comparison.created_at,
         "url": reverse("api:comparison", args=[comparison.id]),
     }
@@ -89,12 +96,15 @@ class Comparisons(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         given = body(request, ComparisonBody)
-        items = _items(self, given)
+        items = with_simulations(_items(self, given), team=self.team)
         if not given.save:
-            view = compare.inline_view(checked_items(items, team=self.team), team=self.team, name=given.name)
+            checked = checked_items(items, team=self.team)
+            view = compare.inline_view(checked, team=self.team, name=given.name, mode=given.mode)
             return Response({**view, "url": None})
         demand(request, role="editor", scope="write")
-        saved = services.comparison_create(team=self.team, user=self.user, items=items, name=given.name)
+        saved = services.comparison_create(
+            team=self.team, user=self.user, items=items, name=given.name, mode=given.mode
+        )
         url = reverse("api:comparison", args=[saved.id])
         return Response({**compare.comparison_view(saved), "url": url}, status=201, headers={"Location": url})
 

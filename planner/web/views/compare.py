@@ -20,45 +20,52 @@ from planner import kinds
 from planner.accounts.selectors import allows
 from planner.designs import selectors, services
 from planner.designs.compare import comparison_view, inline_view
+from planner.designs.equal import AS_IS, MODES
 from planner.designs.estimation import CANNOT_ANSWER
 from planner.designs.models import Comparison, Design
-from planner.designs.sharing import MOST_COMPARED, checked_items
+from planner.designs.sharing import checked_items, checked_mode
 from planner.designs.texts import InvalidField
 from planner.jobs import services as jobs
-from planner.jobs.compared import simulated_view, simulations_start
+from planner.jobs.compared import simulated_view, simulations_start, with_simulations
 from planner.jobs.drilled import found_of
 from planner.jobs.models import State
 from planner.web import share_links
+from planner.web.comparing import address, chooser, items_of, marked, others
 from planner.web.security import TeamRequest, editor_required, member_required
 
 
 @require_safe
 @member_required
 def compare(request: TeamRequest) -> HttpResponse:
-    """Designs named in the address (``d``), or the page to choose them on."""
+    """What the address names (``d``), or the page to choose it on."""
     chosen = _chosen(request)
     if len(chosen) < 2:
-        return _chooser(request, chosen=chosen)
+        return chooser(request, chosen=chosen)
     try:
-        view = inline_view(checked_items(chosen, team=request.team), team=request.team)
+        items = checked_items(with_simulations(chosen, team=request.team), team=request.team)
+        view = inline_view(items, team=request.team, mode=checked_mode(request.GET.get("mode") or AS_IS))
     except InvalidField as invalid:
-        return _chooser(request, chosen=chosen, problem=invalid.message, status=422)
+        return chooser(request, chosen=chosen, problem=invalid.message, status=422)
     except CANNOT_ANSWER as problem:
-        return _chooser(request, chosen=chosen, problem=_no_answer(problem), status=409)
-    return render(request, "compare/compare.html", _context(request, view=view, saved=None))
+        return chooser(request, chosen=chosen, problem=_no_answer(problem), status=409)
+    return render(request, "compare/compare.html", _context(request, view=view, saved=None, chosen=chosen))
 
 
 @require_POST
 @editor_required
 def compare_save(request: TeamRequest) -> HttpResponse:
     """Keep the comparison under a name; from then on it can be shared and printed."""
-    chosen = [{"design": value} for value in request.POST.getlist("d")]
+    chosen = items_of(request.POST.getlist("d"))
     try:
         saved = services.comparison_create(
-            team=request.team, user=request.user, items=chosen, name=request.POST.get("name", "")
+            team=request.team,
+            user=request.user,
+            items=with_simulations(chosen, team=request.team),
+            name=request.POST.get("name", ""),
+            mode=request.POST.get("mode") or AS_IS,
         )
     except InvalidField as invalid:
-        return _chooser(request, chosen=chosen, problem=invalid.message, status=422)
+        return chooser(request, chosen=chosen, problem=invalid.message, status=422)
     return redirect("web:comparison", saved.id)
 
 
@@ -68,12 +75,15 @@ def comparison(request: TeamRequest, comparison_id: UUID) -> HttpResponse:
     """A saved comparison, computed with today's catalog and the designs as they are now."""
     saved = _comparison(request, comparison_id)
     try:
-        view = comparison_view(saved)
+        mode = checked_mode(request.GET.get("mode") or saved.mode)
+        view = comparison_view(saved, mode=mode)
     except InvalidField as invalid:
-        return _chooser(request, chosen=[], problem=invalid.message, status=409)
+        return chooser(request, chosen=[], problem=invalid.message, status=409)
     except CANNOT_ANSWER as problem:
-        return _chooser(request, chosen=[], problem=_no_answer(problem), status=409)
-    context = _context(request, view=view, saved=saved) | {"simulated": simulated_view(view, team=request.team)}
+        return chooser(request, chosen=[], problem=_no_answer(problem), status=409)
+    context = _context(request, view=view, saved=saved, chosen=_kept(saved))
+    if view["mode"] == AS_IS:
+        context |= {"simulated": simulated_view(view, team=request.team)}
     return render(request, "compare/compare.html", context)
 
 
@@ -188,8 +198,14 @@ def _started(waiting: int) -> str:
 
 
 def _chosen(request: TeamRequest) -> list[dict[str, str]]:
-    """Designs of the address, each once, in order; the first is the baseline."""
-    return [{"design": value} for value in dict.fromkeys(request.GET.getlist("d")) if value]
+    """What the address names, each once, in order; the first is the baseline."""
+    return items_of(request.GET.getlist("d"))
+
+
+def _kept(saved: Comparison) -> list[dict[str, str]]:
+    """Items of a saved comparison as the address would name them, those that are still there."""
+    there = {str(design.id) for design in selectors.designs(saved.team)}
+    return [item for item in saved.items if "design" not in item or item["design"] in there]
 
 
 def _no_answer(problem: Exception) -> str:
@@ -199,57 +215,43 @@ def _no_answer(problem: Exception) -> str:
     }
 
 
-def _chooser(
-    request: TeamRequest, *, chosen: Sequence[Mapping[str, str]], problem: str = "", status: int = 200
-) -> HttpResponse:
-    ids = {item["design"] for item in chosen}
-    context = {
-        "designs": [(design, str(design.id) in ids) for design in selectors.designs(request.team)[:100]],
-        "saved": list(selectors.comparisons(request.team)[:20]),
-        "kinds": {kind.slug: kind.label for kind in kinds.all_kinds().values()},
-        "problem": problem,
-        "most": MOST_COMPARED,
-    }
-    return render(request, "compare/choose.html", context, status=status)
-
-
-def _context(request: TeamRequest, *, view: dict[str, Any], saved: Comparison | None) -> dict[str, Any]:
-    ids = [item["design"]["id"] for item in view["items"] if item["design"]]
+def _context(
+    request: TeamRequest, *, view: dict[str, Any], saved: Comparison | None, chosen: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    marks = [marked(item) for item in chosen]
     return {
         "view": view,
         "saved": saved,
         "editable": allows(request.role, "editor"),
-        "columns": [_column(item, ids=ids) for item in view["items"]],
-        "others": _others(request, ids=ids),
-        "ids": ids,
+        "columns": [_column(item, marks=marks, mode=view["mode"]) for item in view["items"]],
+        "others": others(request, marks=marks),
+        "ids": marks,
+        "modes": [(name, label, _mode_url(request, mode=name), name == view["mode"]) for name, label in MODES.items()],
         "shares": share_links.share_rows(request, comparison=saved) if saved else [],
         "share_days": share_links.SHARE_DAYS,
-        "can_keep": len(ids) == len(view["items"]),
-        "can_simulate": all(_simulates(item["kind"]["slug"]) for item in view["items"]),
+        "can_keep": all(marks),
+        "can_simulate": all(item["spec"] and _simulates(item["kind"]["slug"]) for item in view["items"]),
     }
+
+
+def _mode_url(request: TeamRequest, *, mode: str) -> str:
+    """This page on other terms."""
+    query = request.GET.copy()
+    query["mode"] = mode
+    return f"?{query.urlencode()}"
 
 
 def _simulates(kind: str) -> bool:
     return kinds.get(kind).simulator is not None
 
 
-def _column(item: Mapping[str, Any], *, ids: Sequence[str]) -> dict[str, Any]:
+def _column(item: Mapping[str, Any], *, marks: Sequence[str], mode: str) -> dict[str, Any]:
     """An item with the addresses that make it the baseline or leave it out."""
-    own = item["design"]["id"] if item["design"] else None
-    rest = [one for one in ids if one != own]
+    order = item["order"]
+    own = marks[order] if order < len(marks) else ""
+    rest = [one for one in marks if one and one != own]
     return {
         **item,
-        "first_url": _address([own, *rest]) if own and item["order"] > 0 else "",
-        "without_url": _address(rest) if own and len(rest) >= 2 else "",
+        "first_url": address([own, *rest], mode=mode) if own and order > 0 else "",
+        "without_url": address(rest, mode=mode) if own and len(rest) >= 2 else "",
     }
-
-
-def _address(ids: Sequence[str]) -> str:
-    return reverse("web:compare") + "?" + "&".join(f"d={one}" for one in ids)
-
-
-def _others(request: TeamRequest, *, ids: Sequence[str]) -> list[Design]:
-    """Designs that could be added."""
-    if len(ids) >= MOST_COMPARED:
-        return []
-    return list(selectors.designs(request.team).exclude(id__in=ids)[:50])
