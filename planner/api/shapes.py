@@ -377,6 +377,7 @@ class ComparisonView(BaseModel):
     created_at: str
     missing: list[str]
     mode: str
+    scalable: bool
     same_kind: bool
     items: list[dict[str, Any]]
     verdict: dict[str, Any]

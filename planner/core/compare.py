@@ -32,6 +32,8 @@ class Compared:
     kind: str
     inputs: Mapping[str, Input]
     result: Result
+    is_found: bool = False
+    """Measured or simulated: of its inputs only those are known that it was run with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Delta:
 class InputRow:
     """An input that all designs have; ``differs`` tells of each whether it departs from the first.
 
-    What was measured or simulated has no inputs: None in its place.
+    None in the place of what was measured or simulated, where it does not say.
     """
 
     name: str
@@ -144,7 +146,7 @@ def lacks(result: Result) -> tuple[Lack, ...]:
 
 
 def _input_rows(items: Sequence[Compared]) -> list[InputRow]:
-    have = [item.inputs for item in items if item.inputs]
+    have = [item.inputs for item in items if not item.is_found]
     shared = [name for name in (have[0] if have else ()) if all(name in inputs for inputs in have)]
     return [_input_row(tuple(item.inputs.get(name) for item in items)) for name in shared]
 

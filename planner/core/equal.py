@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR, Decimal
 
 DIGITS = 3
 """Of the demand that is found: more would be read as if it were known."""
-_DOUBLINGS = 40
+_DOUBLINGS = 20
 
 
 def demand_within(spent: Callable[[float], float | None], *, budget: float, start: float) -> float | None:

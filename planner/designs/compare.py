@@ -3,7 +3,7 @@
 ::
 
     id, name, created_at, same_kind, missing: [label]
-    mode        as_is | equal_gpus | equal_cost: see `designs.equal`
+    mode        as_is | equal_gpus | equal_cost: see `designs.equal`     scalable: whether it makes a difference
     items       [{label: "A", order, name, basis: estimate|simulated|measured, about, scaled, simulation: job or null,
                 design: {id, revision, …} or null, kind: {slug, label}, spec or null, answer, errors,
                 evidence: [EVIDENCE of `snapshot`]}]
@@ -34,7 +34,7 @@ from planner.designs import equal, estimation, figures, pictures, selectors, sna
 from planner.designs import found as found_results
 from planner.designs.estimation import Estimate
 from planner.designs.evidence import evidence_view
-from planner.designs.inputs import inputs
+from planner.designs.inputs import inputs, said
 from planner.designs.models import Comparison as Saved
 from planner.designs.models import Design
 from planner.designs.texts import InvalidField
@@ -89,6 +89,7 @@ def items_view(items: Sequence[Item], *, name: str = "", mode: str = equal.AS_IS
     return {
         "name": name or ", ".join(item.name for item in items),
         "mode": mode,
+        "scalable": sum(item.estimate is not None for item in items) > 1,
         "same_kind": len({item.kind for item in items}) == 1,
         "items": [
             _item_view(item, order=order, result=one.result)
@@ -168,15 +169,18 @@ def _scaled(item: Item, *, baseline: Estimate, mode: str) -> Item:
 
 
 def _compared(items: Sequence[Item]) -> list[Compared]:
-    like = next((item.estimate.result for item in items if item.estimate), None)
+    like = next((item.estimate for item in items if item.estimate), None)
     return [_one_compared(item, like=like) for item in items]
 
 
-def _one_compared(item: Item, *, like: Result | None) -> Compared:
+def _one_compared(item: Item, *, like: Estimate | None) -> Compared:
+    """An item; what was found is read as a run of the first design: its objectives, and the inputs it says it had."""
     estimate = item.estimate
     if estimate is None:
-        result = found_results.result_of(item.found or {}, like=like)
-        return Compared(name=item.name, kind=item.kind, inputs={}, result=result)
+        found = item.found or {}
+        result = found_results.result_of(found, like=like.result if like else None)
+        known = said(like.kind, values=found.get("load", {}), catalog=like.catalog) if like else {}
+        return Compared(name=item.name, kind=item.kind, inputs=known, result=result, is_found=True)
     shown = inputs(estimate.kind, spec=estimate.spec, catalog=estimate.catalog)
     return Compared(name=item.name, kind=item.kind, inputs=shown, result=estimate.result)
 

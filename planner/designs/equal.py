@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from planner import kinds
 from planner.core import quantities
 from planner.core.equal import demand_within
 from planner.core.fleet import Fleet
-from planner.core.kind import DesignKind
 from planner.core.text import gettext_noop
 from planner.designs import estimation
 from planner.designs.effects import changed
@@ -71,12 +70,5 @@ def _spent(estimate: Estimate, *, change: Mapping[str, Any], mode: str) -> float
 
 
 def _fleet(estimate: Estimate) -> Fleet | None:
-    build = _fleet_of(estimate.kind)
+    build = kinds.planning(estimate.kind.slug).fleet
     return None if build is None else build(estimate.spec, estimate.result, estimate.catalog)
-
-
-def _fleet_of(kind: DesignKind) -> Callable[..., Fleet] | None:
-    try:
-        return kinds.planning(kind.slug).fleet
-    except kinds.UnknownKind:  # a kind of a test is in no registry
-        return None

@@ -2,7 +2,8 @@
 
 ::
 
-    {basis: measured|simulated, name, kind: slug or "", about, metrics: {name: metric as `serial` writes it}}
+    {basis: measured|simulated, name, kind: slug or "", about, load: {input: value},
+    metrics: {name: metric as `serial` writes it}}
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ HEADLINES = ("ttft_p99_s", "ttft_mean_s", "tpot_p99_s", "tpot_mean_s", "output_t
 
 def of_measurement(row: Measurement) -> dict[str, Any]:
     about = ", ".join(part for part in (row.tool, measurements.load_text(row.load)) if part)
-    return _frozen("measured", name=row.name, kind="", about=about, metrics=measurements.metrics_of(row))
+    found = _frozen("measured", name=row.name, kind="", about=about, metrics=measurements.metrics_of(row))
+    return {**found, "load": row.load}
 
 
 def of_simulation(*, name: str, kind: str, about: str, metrics: Mapping[str, Metric]) -> dict[str, Any]:

@@ -18,12 +18,23 @@ _LOOKUP = {"gpus": "gpu", "llms": "llm", "engines": "engine", "links": "link", "
 
 def inputs(kind: DesignKind, *, spec: Spec, catalog: Catalog) -> dict[str, Input]:
     """Every input by name, in the order of the spec."""
-    found: dict[str, Input] = {}
-    for name, field in kind.spec.model_fields.items():
-        value = plain(getattr(spec, name))
-        shown = show_value(field, value=value, catalog=catalog)
-        found[name] = Input(name=name, label=field.title or name, group=_meta(field)["group"], value=value, shown=shown)
-    return found
+    values = {name: plain(getattr(spec, name)) for name in kind.spec.model_fields}
+    return said(kind, values=values, catalog=catalog)
+
+
+def said(kind: DesignKind, *, values: Mapping[str, Any], catalog: Catalog) -> dict[str, Input]:
+    """Those of some values, by name, that are inputs of the kind."""
+    known = {name: field for name, field in kind.spec.model_fields.items() if name in values}
+    return {
+        name: Input(
+            name=name,
+            label=field.title or name,
+            group=_meta(field)["group"],
+            value=values[name],
+            shown=show_value(field, value=values[name], catalog=catalog),
+        )
+        for name, field in known.items()
+    }
 
 
 def groups_view(kind: DesignKind, *, spec: Spec, catalog: Catalog) -> list[dict[str, Any]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.contrib.messages import get_messages
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from planner.designs import services
-from planner.designs.models import Comparison, Design, Share
+from planner.designs.models import Comparison, Design, Measurement, Share
 from planner.jobs import services as jobs
 from planner.jobs.models import Job
+from tests.catalog.importers.test_benchmarks import SERVE
 from tests.web.library import check_page, check_write, words
 
 pytestmark = pytest.mark.django_db
@@ -240,3 +244,37 @@ def test_a_page_takes_few_queries(signed_in, saved, django_assert_max_num_querie
     client.get(f"/compare/{saved.id}/")
     with django_assert_max_num_queries(14):
         client.get(f"/compare/{saved.id}/")
+
+
+def test_an_uploaded_measurement_stands_beside_a_design(signed_in, design):
+    file = SimpleUploadedFile("run.json", json.dumps(SERVE).encode())
+    bob = signed_in("bob")
+    response = bob.post("/compare/measurements/", {"d": str(design.id), "file": file})
+    assert response.status_code == 302
+    text = words(bob.get(response["Location"]))
+    assert "measured, vLLM bench serve, concurrency 32" in text
+    row = Measurement.objects.get()
+    check_page(signed_in, response["Location"])
+    assert signed_in("vera").post(f"/compare/measurements/{row.id}/delete/").status_code == 403
+    bob.post(f"/compare/measurements/{row.id}/delete/")
+    assert not Measurement.objects.exists()
+
+
+def test_a_file_that_is_no_result_is_refused_with_its_reason(signed_in, design):
+    file = SimpleUploadedFile("run.json", b'{"a": 1}')
+    response = signed_in("bob").post("/compare/measurements/", {"d": str(design.id), "file": file})
+    assert response.status_code == 422
+    assert "is no result that is known here" in words(response)
+    assert f'value="{design.id}" checked' in words(response)
+    assert signed_in("bob").post("/compare/measurements/", {}).status_code == 422
+
+
+def test_terms_are_chosen_and_kept(signed_in, pair):
+    address = f"{side_by_side(pair)}&mode=equal_gpus"
+    text = words(signed_in("bob").get(address))
+    assert 'aria-current="page"' in text
+    assert "as it is: it has no demand to scale" in text
+    assert signed_in("bob").get(f"{side_by_side(pair)}&mode=moons").status_code == 422
+    kept = signed_in("bob").post("/compare/keep/", {"d": [str(row.id) for row in pair], "mode": "equal_cost"})
+    assert Comparison.objects.get().mode == "equal_cost"
+    assert "For the money of A" in words(signed_in("bob").get(kept["Location"]))

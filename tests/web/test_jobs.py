@@ -319,3 +319,14 @@ def test_following_a_job_takes_few_queries(signed_in, start, django_assert_max_n
     client.get(f"/jobs/{job.id}/")
     with django_assert_max_num_queries(6):
         client.get(f"/jobs/{job.id}/", headers=FRAGMENT)
+
+
+def test_a_finished_simulation_stands_beside_its_design(signed_in, design, finished):
+    job = finished()
+    text = words(signed_in("bob").get(f"/compare/?d={design.id}&d=s-{job.id}"))
+    assert f'href="/jobs/{job.id}/"' in text
+    assert "simulated, seed 1" in text
+    assert f'value="s-{job.id}"' in words(signed_in("bob").get("/compare/"))
+    assert f"d=s-{job.id}" in words(signed_in("bob").get(f"/jobs/{job.id}/"))
+    for wrong in (f"s-{design.id}", "s-nonsense", "m-nonsense"):
+        assert signed_in("bob").get(f"/compare/?d={design.id}&d={wrong}").status_code == 422
