@@ -124,11 +124,42 @@ def _limit(decode: _DecodeUnit, *, tpot_s: float, kv_sequences_per_gpu: float) -
     return _Limit(batch=max(batch, decode.one_each), most=most, in_reach=batch >= decode.one_each * 0.999)
 
 
-def decode_rate(spec: LlmServingSpec, *, catalog: Catalog, decode_rank_gpus: int, kv_sequences_per_gpu: float) -> float:
-    """Output of a decode GPU at the TPOT objective [tok/s]; raises `MissingFigure` when the catalog lacks a figure."""
+@dataclass(frozen=True, slots=True)
+class DecodeAlone:
+    """A decode GPU at the TPOT objective, without ranges, evidence and prefill."""
+
+    tokens_per_s: float
+    fixed_s: float
+    """Part of a step that does not grow with the batch."""
+    in_reach: bool
+
+
+def decode_alone(
+    spec: LlmServingSpec, *, catalog: Catalog, decode_rank_gpus: int, kv_sequences_per_gpu: float
+) -> DecodeAlone:
+    """What `derive` finds of decode; raises `MissingFigure` when the catalog lacks a figure."""
     decode = _decode_unit(spec, rank_gpus=decode_rank_gpus, catalog=catalog)
     limit = _limit(decode, tpot_s=spec.tpot_slo_s, kv_sequences_per_gpu=kv_sequences_per_gpu)
-    return limit.batch / decode.tpot_s(limit.batch)
+    whole_s, fixed_s = _line(decode, batch=limit.batch)
+    return DecodeAlone(limit.batch / whole_s, fixed_s, limit.in_reach)
+
+
+def prefill_rate(spec: LlmServingSpec, *, gpu: Gpu, unit_gpus: int, rank_gpus: int, catalog: Catalog) -> float:
+    """Computed tokens a second and prefill GPU."""
+    made = unit(spec, llm=catalog.llm(spec.llm), gpu=gpu, unit_gpus=unit_gpus, rank_gpus=rank_gpus, catalog=catalog)
+    return made.prefill_rate(
+        step_tokens=spec.prefill_step_tokens / unit_gpus,
+        new_tokens=max(1.0, spec.computed_input_tokens),
+        cached_tokens=spec.input_tokens * spec.prefix_hit_rate,
+    )
+
+
+def _line(decode: _DecodeUnit, *, batch: float) -> tuple[float, float]:
+    """Time of a step at its limit, and its fixed part by the line that meets the roofline there and lower down."""
+    at_limit, light = decode.step(batch), decode.step(_LIGHT * batch)
+    slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / decode.accepted
+    whole_s = at_limit.total_s / decode.accepted
+    return whole_s, max(whole_s - slope_s * batch, 0.02 * whole_s)
 
 
 def derive(
@@ -141,21 +172,10 @@ def derive(
     kv_sequences_per_gpu: float,
 ) -> Derived:
     """Rates of this LLM on these GPUs; raises `MissingFigure` when the catalog lacks one."""
-    llm = catalog.llm(spec.llm)
     decode_gpu = catalog.gpu(spec.decode_gpu or spec.gpu)
     prefill_gpu = decode_gpu if spec.is_aggregated else catalog.gpu(spec.gpu)
-    prefill_made = unit(
-        spec,
-        llm=llm,
-        gpu=prefill_gpu,
-        unit_gpus=prefill_unit_gpus,
-        rank_gpus=prefill_rank_gpus,
-        catalog=catalog,
-    )
-    prefill_rate = prefill_made.prefill_rate(
-        step_tokens=spec.prefill_step_tokens / prefill_unit_gpus,
-        new_tokens=max(1.0, spec.computed_input_tokens),
-        cached_tokens=spec.input_tokens * spec.prefix_hit_rate,
+    prefill_tokens_per_s = prefill_rate(
+        spec, gpu=prefill_gpu, unit_gpus=prefill_unit_gpus, rank_gpus=prefill_rank_gpus, catalog=catalog
     )
     decode = _decode_unit(spec, rank_gpus=decode_rank_gpus, catalog=catalog)
     limit = _limit(decode, tpot_s=spec.tpot_slo_s, kv_sequences_per_gpu=kv_sequences_per_gpu)
@@ -173,15 +193,13 @@ def derive(
         max(decode.batch_at(spec.tpot_slo_s * factor, most=most), 0.5 * decode.one_each)
         for factor in (1 / interval["tpot"], interval["tpot"])
     )
-    at_limit, light = decode.step(batch), decode.step(_LIGHT * batch)
-    slope_s = max((at_limit.total_s - light.total_s) / ((1 - _LIGHT) * batch), 1e-9) / decode.accepted
-    whole_s = at_limit.total_s / decode.accepted
-    fixed_s = max(whole_s - slope_s * batch, 0.02 * whole_s)
+    at_limit = decode.step(batch)
+    whole_s, fixed_s = _line(decode, batch=batch)
     rate = batch / whole_s
     return Derived(
-        prefill_tokens_per_s_per_gpu=prefill_rate,
-        prefill_low=prefill_rate / interval["throughput"],
-        prefill_high=prefill_rate * interval["throughput"],
+        prefill_tokens_per_s_per_gpu=prefill_tokens_per_s,
+        prefill_low=prefill_tokens_per_s / interval["throughput"],
+        prefill_high=prefill_tokens_per_s * interval["throughput"],
         decode_tokens_per_s_per_gpu=rate,
         decode_low=min(rate, low / (decode.tpot_s(low) * interval["tpot"])),
         decode_high=max(rate, high / (decode.tpot_s(high) / interval["tpot"])),

@@ -107,7 +107,7 @@ def fleet_for(spec: LlmServingSpec, *, physics: Physics, rps: float) -> Fleet:
     if spec.decode_gpu_price_usd_per_h is not None:
         decode_price = spec.decode_gpu_price_usd_per_h
     shared = spec.is_aggregated
-    prefill = _role(
+    prefill = role_for(
         spec,
         name="prefill",
         unit_gpus=spec.prefill_unit_gpus,
@@ -116,7 +116,7 @@ def fleet_for(spec: LlmServingSpec, *, physics: Physics, rps: float) -> Fleet:
         price=spec.gpu_price_usd_per_h,
     )
     pooled = decode_need + (prefill_need if shared else 0.0)
-    decode = _role(
+    decode = role_for(
         spec,
         name="replica" if shared else "decode",
         unit_gpus=spec.decode_unit_gpus,
@@ -149,7 +149,8 @@ def needs(spec: LlmServingSpec, *, physics: Physics, rps: float) -> tuple[float,
     return prefill, decode
 
 
-def _role(spec: LlmServingSpec, *, name: str, unit_gpus: int, needed_gpus: float, spare: int, price: float) -> Role:
+def role_for(spec: LlmServingSpec, *, name: str, unit_gpus: int, needed_gpus: float, spare: int, price: float) -> Role:
+    """A pool that carries its need with headroom, in whole units, and its spares."""
     sized = sizing.units_needed(needed_gpus, unit_gpus=unit_gpus, headroom=spec.headroom)
     nodes = sizing.nodes_of_units(sized + spare, unit_gpus=unit_gpus, gpus_per_node=spec.gpus_per_node)
     return Role(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.core.result import Basis
 from planner.formulas import attention, memory, weights
-from planner.kinds.llm_serving.derived import Derived, decode_rate, derive
+from planner.kinds.llm_serving.derived import DecodeAlone, Derived, decode_alone, derive
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.units import redundant_experts
 
@@ -131,20 +131,20 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
     """Everything a queueing model of this design needs to know about its hardware."""
     llm = catalog.llm(spec.llm)
     prefill_gpu, decode_gpu = catalog.gpu(spec.gpu), catalog.gpu(spec.decode_gpu or spec.gpu)
-    decode_at = _placement(llm, unit_gpus=spec.decode_unit_gpus, rank_gpus=spec.decode_rank_gpus, spec=spec)
+    decode_at = placement(llm, unit_gpus=spec.decode_unit_gpus, rank_gpus=spec.decode_rank_gpus, spec=spec)
     prefill_at = decode_at
     if spec.is_aggregated:
         prefill_gpu = decode_gpu
     else:
-        prefill_at = _placement(llm, unit_gpus=spec.prefill_unit_gpus, rank_gpus=spec.prefill_rank_gpus, spec=spec)
-    decode_memory = _memory(spec, llm=llm, gpu=decode_gpu, at=decode_at)
+        prefill_at = placement(llm, unit_gpus=spec.prefill_unit_gpus, rank_gpus=spec.prefill_rank_gpus, spec=spec)
+    decode_memory = gpu_memory(spec, llm=llm, gpu=decode_gpu, at=decode_at)
     derived = derive(
         spec,
         catalog=catalog,
         prefill_unit_gpus=prefill_at.unit_gpus,
         prefill_rank_gpus=prefill_at.rank_gpus,
         decode_rank_gpus=decode_at.rank_gpus,
-        kv_sequences_per_gpu=_kv_sequences_per_gpu(spec, llm=llm, memory=decode_memory, at=decode_at),
+        kv_sequences_per_gpu=kv_sequences_per_gpu(spec, llm=llm, memory=decode_memory, at=decode_at),
     )
     is_derived = spec.rate_mode == "derived"
     prefill_rate = derived.prefill_tokens_per_s_per_gpu if is_derived else spec.prefill_tokens_per_s_per_gpu
@@ -173,7 +173,7 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
         kv_copies=_kv_copies(llm, at=decode_at),
         prefill_kv_copies=_kv_copies(llm, at=prefill_at),
         decode_memory=decode_memory,
-        prefill_memory=_memory(spec, llm=llm, gpu=prefill_gpu, at=prefill_at),
+        prefill_memory=gpu_memory(spec, llm=llm, gpu=prefill_gpu, at=prefill_at),
         nic_bytes_per_s=None if spec.is_aggregated else prefill_gpu.figure("nic_bytes_per_s") * spec.nic_efficiency,
         gateway_s=spec.gateway_s,
         handover_fixed_s=0.0 if spec.is_aggregated else spec.handover_fixed_s,
@@ -183,19 +183,21 @@ def physics(spec: LlmServingSpec, *, catalog: Catalog) -> Physics:
     )
 
 
-def derived_decode_rate(spec: LlmServingSpec, *, catalog: Catalog) -> float:
-    """Output of a decode GPU by the roofline [tok/s], without all else that `physics` works out."""
+def derived_decode(spec: LlmServingSpec, *, catalog: Catalog) -> DecodeAlone:
+    """A decode GPU by the roofline, without all else that `physics` works out."""
     llm, gpu = catalog.llm(spec.llm), catalog.gpu(spec.decode_gpu or spec.gpu)
-    at = _placement(llm, unit_gpus=spec.decode_unit_gpus, rank_gpus=spec.decode_rank_gpus, spec=spec)
-    return decode_rate(
+    at = placement(llm, unit_gpus=spec.decode_unit_gpus, rank_gpus=spec.decode_rank_gpus, spec=spec)
+    return decode_alone(
         spec,
         catalog=catalog,
         decode_rank_gpus=at.rank_gpus,
-        kv_sequences_per_gpu=_kv_sequences_per_gpu(spec, llm=llm, memory=_memory(spec, llm=llm, gpu=gpu, at=at), at=at),
+        kv_sequences_per_gpu=kv_sequences_per_gpu(
+            spec, llm=llm, memory=gpu_memory(spec, llm=llm, gpu=gpu, at=at), at=at
+        ),
     )
 
 
-def _kv_sequences_per_gpu(spec: LlmServingSpec, *, llm: Llm, memory: Memory, at: Placement) -> float:
+def kv_sequences_per_gpu(spec: LlmServingSpec, *, llm: Llm, memory: Memory, at: Placement) -> float:
     """Sequences of mean context that the KV pool of a decode GPU holds."""
     held = spec.mean_context_tokens * kv_bytes_per_token(spec, llm=llm) * _kv_copies(llm, at=at)
     return max(0.0, memory.kv_pool_bytes) / held
@@ -226,12 +228,12 @@ def assumed_decode_rate(spec: LlmServingSpec, *, llm: Llm) -> float:
     return spec.decode_tokens_per_s_per_gpu * spec.mtp_step_cost / (1 + spec.mtp_accepted_tokens)
 
 
-def _placement(llm: Llm, *, unit_gpus: int, rank_gpus: int | None, spec: LlmServingSpec) -> Placement:
+def placement(llm: Llm, *, unit_gpus: int, rank_gpus: int | None, spec: LlmServingSpec) -> Placement:
     usual = 1 if llm.mla else min(unit_gpus, spec.gpus_per_node)
     return Placement(unit_gpus=unit_gpus, rank_gpus=rank_gpus or usual)
 
 
-def _memory(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, at: Placement) -> Memory:
+def gpu_memory(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, at: Placement) -> Memory:
     visible = gpu.figure("visible_memory_bytes" if gpu.has("visible_memory_bytes") else "memory_bytes")
     held = weights.rank_weight_bytes(
         llm,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from planner.core.catalog import Catalog, MissingFigure
 from planner.core.result import Column, Series
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
-from planner.kinds.llm_serving.physics import derived_decode_rate
+from planner.kinds.llm_serving.physics import derived_decode
 from planner.kinds.llm_serving.plan import Plan
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
@@ -57,7 +57,7 @@ def _resized(plan: Plan, *, gpus: int, catalog: Catalog) -> tuple[LlmServingSpec
         update={"decode_unit_gpus": gpus, "decode_rank_gpus": min(rank, gpus) if rank else None}
     )
     now = plan.physics.derived.decode_tokens_per_s_per_gpu
-    then = derived_decode_rate(changed, catalog=catalog)
+    then = derived_decode(changed, catalog=catalog).tokens_per_s
     return changed, plan.physics.decode_tokens_per_s_per_gpu * then / now
 
 
