@@ -1,108 +1,41 @@
-"""The cheapest design that holds what is asked of it: candidates of a kind, those that could cost least first.
-
-A kind names its levers (`Search`). Candidates come with a bound on their cost, so that all those above the best found
-need no estimate; what misses by something that more spare units mend is mended before it is judged. The answer is a
-`Sweep` like that of a grid.
-"""
+"""The cheapest design that meets what is asked of it, the front around it, and why the others were not taken."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from pydantic import ValidationError
-
-from planner.core.batch import Status, changed, refusal
-from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.batch import changed
+from planner.core.catalog import Catalog
 from planner.core.compare import lacks
 from planner.core.kind import DesignKind, Spec
+from planner.core.optimise_tries import MOST_ESTIMATES, Trail, Tried, go_through
+from planner.core.quantities import MINUS, delta, show
 from planner.core.result import Result
+from planner.core.search import Search
+from planner.core.sweep import Binding, Goal, Points, RunnerUp, Sweep, binding, decided
+from planner.core.wording import percent
 
-if TYPE_CHECKING:
-    from planner.core.catalog import Catalog
-    from planner.core.sweep import Goal
-
-MOST_ESTIMATES = 1500
-_MOST_DOUBLINGS = 7
-_WIDER = (1, 2, 4)
-"""Units beyond those needed that the best few are also shown with: what a shorter latency costs."""
-_SHOWN_WIDER = 4
-SAME = 1e-9
+MOST_RUNNERS_UP = 10
+_PRESENT = 0
+"""The place of the present design among the points."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A change of the base that may be taken.
+class Found:
+    """What a search found. ``provenance`` says how many designs it went through, at which prices, and what it left out.
 
-    ``group`` is what a reader is answered once each: a GPU, say. No design with this change costs less than ``least``.
-    ``rejected`` says why none of them works at all, known without an estimate.
+    ``value`` is the objective of the best; the point at place 0 is the present design.
     """
 
-    change: Mapping[str, Any]
-    group: str = ""
-    least: float = -math.inf
-    rejected: str = ""
+    sweep: Sweep
+    sentence: str
+    value: float | None
+    provenance: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
-    """What a search goes through. ``fields`` are all that candidates change.
-
-    ``heads`` are tried whatever they cost, a few of each group; ``stream`` rises in ``least`` and may be very long.
-    ``left_out`` says of what is no candidate at all why; ``sources`` where prices and the like come from.
-    """
-
-    fields: tuple[str, ...]
-    heads: Iterable[Candidate]
-    stream: Iterable[Candidate] = ()
-    rejected: Iterable[Candidate] = ()
-    count: int = 0
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    sources: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The levers of a kind. ``objective`` is the metric that the bounds of candidates are of.
-
-    ``mends`` are whole-number fields that may be raised until a candidate holds, by the changes that findings offer or
-    ``mend(spec, result)`` adds. ``words(spec, result, catalog)`` is a design in a few words: "24 × H200, 3 replicas".
-    """
-
-    objective: str
-    space: Callable[[Any, Result, Catalog], Space]
-    words: Callable[[Any, Result, Catalog], str]
-    mends: tuple[str, ...] = ()
-    mend: Callable[[Any, Result], Mapping[str, Any]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A candidate that was judged. ``result`` is None where it was rejected or refused for ``reason``."""
-
-    change: Mapping[str, Any]
-    group: str
-    status: Status
-    result: Result | None = None
-    reason: str | None = None
-
-    def value(self, name: str) -> float | None:
-        return self.result.value(name) if self.result else None
-
-
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """All that a search tried, the base first; ``is_whole``: no candidate that could be better was left untried."""
-
-    tried: tuple[Tried, ...]
-    space: Space
-    estimates: int
-    is_whole: bool
-
-
-def go_through(
+def find(
     kind: DesignKind,
     *,
     base: Spec,
@@ -111,163 +44,203 @@ def go_through(
     catalog: Catalog,
     most: int = MOST_ESTIMATES,
     each: Callable[[int], None] | None = None,
-) -> Trail:
-    """Try the base and the candidates of its kind; ``each`` is told the number of estimates so far, and may raise."""
-    tries = _Tries(kind, base, search, goal, catalog, most, each)
-    here = tries.judged({}, group="")
-    if here.result is None:
-        return Trail((here,), Space((), ()), tries.estimates, is_whole=True)
-    space = search.space(base, here.result, catalog)
-    tries.bounds_hold = search.objective == goal.objective.name and goal.order.lower
-    tries.note(here)
-    for candidate in space.heads:
-        tries.take(candidate)
-    is_whole = tries.follow(space.stream)
-    tries.widen()
-    tries.tried += [Tried(one.change, one.group, "infeasible", reason=one.rejected) for one in space.rejected]
-    return Trail(tuple(tries.tried), space, tries.estimates, is_whole)
+) -> Found:
+    """Search the levers of a kind for the best objective among designs that hold.
+
+    Parameters
+    ----------
+    base : the present design, which is the first point
+    search : ``kinds.planning(slug).search``
+    goal : what is sought, and limits beside the design's own objectives
+    most : estimates at most
+    each : told the number of estimates so far; may raise to stop
+    """
+    trail = go_through(kind, base=base, search=search, goal=goal, catalog=catalog, most=most, each=each)
+    points = _points(trail.tried, base=base, fields=trail.space.fields, goal=goal)
+    sweep = decided(points, fields=trail.space.fields, goal=goal)
+    told = _Words(base, search, goal, catalog, trail, sweep)
+    return Found(
+        sweep=replace(sweep, runners_up=tuple(told.runners_up())),
+        sentence=told.sentence(),
+        value=None if sweep.best is None else trail.tried[sweep.best].value(goal.objective.name),
+        provenance={
+            "designs": trail.space.count,
+            "estimates": trail.estimates,
+            "rejected_unestimated": sum(1 for one in trail.tried if one.result is None and one.status == "infeasible"),
+            "is_whole": trail.is_whole,
+            "left_out": dict(trail.space.left_out),
+            **trail.space.sources,
+        },
+    )
 
 
-@dataclass
-class _Tries:
-    kind: DesignKind
+def _points(tried: Sequence[Tried], *, base: Spec, fields: Sequence[str], goal: Goal) -> Points:
+    limited = dict.fromkeys(
+        name
+        for one in tried
+        if one.result
+        for name, metric in one.result.metrics.items()
+        if metric.objective is not None
+    )
+    shown = dict.fromkeys((*goal.shown, goal.objective.name, *([goal.against.name] if goal.against else []), *limited))
+    points = Points(
+        values={name: [one.change.get(name, getattr(base, name)) for one in tried] for name in fields},
+        figures={name: [one.value(name) for one in tried] for name in shown},
+        limits={name: [_objective(one.result, name) for one in tried] for name in limited},
+        status=[one.status for one in tried],
+        reasons=[],
+        changes=[dict(one.change) for one in tried],
+    )
+    return replace(points, reasons=[_reason(one, points=points, place=at, goal=goal) for at, one in enumerate(tried)])
+
+
+def _objective(result: Result | None, name: str) -> float | None:
+    return result.metrics[name].objective if result and name in result.metrics else None
+
+
+def _reason(one: Tried, *, points: Points, place: int, goal: Goal) -> str | None:
+    """What binds: a bound found without an estimate, an error, or the objective missed by most."""
+    if one.status == "ok" or one.result is None:
+        return one.reason
+    said = next((lack.message for lack in lacks(one.result) if lack.message), None)
+    if said:
+        return said
+    found = binding(points, place=place, goal=goal)
+    if found is None:
+        return f"{goal.objective.label} has no figure here."
+    return _in_words(found, result=one.result)
+
+
+def _in_words(found: Binding, *, result: Result) -> str:
+    """The miss with its share; what an error finding says of a figure that is no time says more."""
+    errors = [finding for finding in result.findings if finding.severity == "error"]
+    if found.metric.unit != "s":
+        said = [finding.message for finding in errors if _is_about(finding.metric, found)]
+        if said:
+            return said[0]
+    if found.value is None:
+        return found.sentence
+    unit, share = found.metric.unit, percent(found.excess)
+    side = "below" if found.is_least else "over"
+    return f"{found.metric.label} is {show(found.value, unit)}, {share} {side} {show(found.limit, unit)}."
+
+
+def _is_about(name: str | None, found: Binding) -> bool:
+    """A finding on the same figure, or on the one it is the verdict of (no unit: it holds or not)."""
+    return name == found.metric.name or (not found.metric.unit and name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
     base: Spec
     search: Search
     goal: Goal
     catalog: Catalog
-    most: int
-    each: Callable[[int], None] | None
-    bounds_hold: bool = False
-    estimates: int = 0
-    best: float = math.inf
-    """The least objective found, with its sign turned where more is better."""
-    tried: list[Tried] = field(default_factory=list)
-    seen: set[tuple[tuple[str, Any], ...]] = field(default_factory=set)
+    trail: Trail
+    sweep: Sweep
 
-    # --- one candidate
+    # --- runners-up
 
-    def take(self, candidate: Candidate) -> None:
-        if _key(candidate.change) not in self.seen and self.estimates < self.most:
-            self.seen.add(_key(candidate.change))
-            self.note(self._mended(dict(candidate.change), group=candidate.group))
+    def runners_up(self) -> Iterator[RunnerUp]:
+        """The present design; the cheapest of each group, and what would have been cheaper but for what it misses."""
+        if self.sweep.best != _PRESENT:
+            yield self._runner_up(_PRESENT)
+        best = None if self.sweep.best is None else self._cost(self.sweep.best)
+        near = [place for place in self._near() if best is None or self._cost(place) < best]
+        rest = [place for place in self._first_of_groups() if place not in near]
+        for place in [*near[: MOST_RUNNERS_UP // 2], *rest][: MOST_RUNNERS_UP - 1]:
+            yield self._runner_up(place)
 
-    def note(self, found: Tried) -> None:
-        self.tried.append(found)
-        if found.status == "ok":
-            self.best = min(self.best, self._cost(found))
+    def _near(self) -> list[int]:
+        """Of each group the miss by least."""
+        first: dict[str, tuple[float, int]] = {}
+        for place, one in enumerate(self.trail.tried):
+            found = binding(self.sweep.points, place=place, goal=self.goal) if one.status == "misses" else None
+            if found and place != _PRESENT:
+                first[one.group] = min(first.get(one.group, (found.excess, place)), (found.excess, place))
+        return [place for _, place in sorted(first.values())]
 
-    def judged(self, change: Mapping[str, Any], *, group: str) -> Tried:
-        try:
-            spec = changed(self.base, change) if change else self.base
-            result = self.kind.estimate(spec, self.catalog)
-        except (ValidationError, MissingFigure, UnknownEntry) as error:
-            return Tried(change, group, "refused", reason=refusal(self.base, error))
-        finally:
-            self.estimates += 1
-            if self.each:
-                self.each(self.estimates)
-        return Tried(change, group, status_of(result, goal=self.goal), result)
+    def _first_of_groups(self) -> list[int]:
+        """The cheapest that holds of each other group, then of those where none does what came last: the largest."""
+        own = "" if self.sweep.best is None else self.trail.tried[self.sweep.best].group
+        fine: dict[str, int] = {}
+        broken: dict[str, int] = {}
+        for place in sorted(range(len(self.trail.tried)), key=self._cost):
+            one = self.trail.tried[place]
+            if one.group in ("", own):
+                continue
+            if one.status == "ok":
+                fine.setdefault(one.group, place)
+            else:
+                broken[one.group] = place
+        return [*fine.values(), *(place for group, place in broken.items() if group not in fine)]
 
-    def _cost(self, found: Tried) -> float:
-        value = found.value(self.goal.objective.name)
+    def _runner_up(self, place: int) -> RunnerUp:
+        one = self.trail.tried[place]
+        if one.status != "ok":
+            found = binding(self.sweep.points, place=place, goal=self.goal) if one.status == "misses" else None
+            return RunnerUp(place, f"{self._who(place)}{self.sweep.points.reasons[place]}", found)
+        far = self._against_best(place)
+        return RunnerUp(place, f"{self._who(place)}holds, at {self._shown(place)}{f': {far}' if far else ''}.")
+
+    def _who(self, place: int) -> str:
+        group = "The present design" if place == _PRESENT else self.trail.tried[place].group
+        return f"{group}: " if group else ""
+
+    def _cost(self, place: int) -> float:
+        value = self.trail.tried[place].value(self.goal.objective.name)
         if value is None:
-            return math.inf
+            return float("inf")
         return value if self.goal.order.lower else -value
 
-    # --- mending
+    def _shown(self, place: int) -> str:
+        return show(self.trail.tried[place].value(self.goal.objective.name), self.goal.objective.unit)
 
-    def _mended(self, change: dict[str, Any], *, group: str) -> Tried:
-        """The candidate with as few more units as make it hold; as it is where none do, or cost more than the best."""
-        found = self.judged(change, group=group)
-        factor = 1
-        for _ in range(_MOST_DOUBLINGS):
-            steps = self._steps(found)
-            if not steps or self._cost(found) >= self.best:
-                return found
-            before, found = found, self._raised(found, steps=steps, factor=factor)
-            if found.status == "ok":
-                return self._fewest(before, steps=steps, most=factor, enough=found)
-            factor = factor * 2 if self._steps(found).keys() == steps.keys() else 1
-        return found
+    def _against_best(self, place: int) -> str:
+        if self.sweep.best is None:
+            return ""
+        return self._difference(self.sweep.best, place)
 
-    def _steps(self, found: Tried) -> dict[str, int]:
-        """By how much each field is to rise, by what the findings of a miss say."""
-        if found.status in ("ok", "refused") or found.result is None:
-            return {}
-        spec = changed(self.base, found.change) if found.change else self.base
-        asked: dict[str, int] = {}
-        for change in self._remedies(spec, found.result):
-            for name, value in change.items():
-                if name in self.search.mends and isinstance(value, int):
-                    asked[name] = max(asked.get(name, 0), value - (getattr(spec, name) or 0))
-        return {name: step for name, step in asked.items() if step > 0}
+    def _difference(self, one: int, other: int) -> str:
+        name = self.goal.objective.name
+        values = [self.trail.tried[place].value(name) for place in (one, other)]
+        amount, share = delta(values[0], values[1], self.goal.objective.unit)
+        if share.startswith(MINUS):
+            return f"{share[1:]} less"
+        if share.startswith("+"):
+            return f"{share[1:]} more"
+        return "the same" if amount == "±0" else amount
 
-    def _remedies(self, spec: Spec, result: Result) -> Iterator[Mapping[str, Any]]:
-        missed = {name for name, metric in result.metrics.items() if metric.met is False}
-        for finding in result.findings:
-            if finding.change and (finding.severity == "error" or finding.metric in missed):
-                yield finding.change
-        if self.search.mend:
-            yield self.search.mend(spec, result)
+    # --- the answer
 
-    def _raised(self, found: Tried, *, steps: Mapping[str, int], factor: int) -> Tried:
-        spec = changed(self.base, found.change) if found.change else self.base
-        more = {name: (getattr(spec, name) or 0) + step * factor for name, step in steps.items()}
-        return self.judged({**found.change, **more}, group=found.group)
+    def sentence(self) -> str:
+        """The best in words with its price, held against the present design."""
+        best = self.sweep.best
+        if best is None:
+            return f"**None of {self._searched()} meets what is asked.** {self._nearest()}".rstrip()
+        if best == _PRESENT:
+            return f"**The present design is the best** of {self._searched()}, at {self._shown(best)}."
+        one = self.trail.tried[best]
+        spec = changed(self.base, one.change) if one.change else self.base
+        words = self.search.words(spec, one.result, self.catalog) if one.result else ""
+        return f"**{words}** meet all that is asked at **{self._shown(best)}**{self._than_present(best)}."
 
-    def _fewest(self, before: Tried, *, steps: Mapping[str, int], most: int, enough: Tried) -> Tried:
-        """Between a factor too small and one that is enough."""
-        low, high = 0, most
-        while high - low > 1:
-            middle = (low + high) // 2
-            found = self._raised(before, steps=steps, factor=middle)
-            if found.status == "ok":
-                high, enough = middle, found
-            else:
-                low = middle
-        return enough
+    def _than_present(self, best: int) -> str:
+        present = self.trail.tried[_PRESENT]
+        if present.value(self.goal.objective.name) is None:
+            return ""
+        told = f", {self._difference(_PRESENT, best)} than the present design ({self._shown(_PRESENT)})"
+        reason = self.sweep.points.reasons[_PRESENT]
+        return f"{told}, which does not: {_lower(str(reason)).rstrip('.')}" if present.status != "ok" else told
 
-    # --- many
+    def _searched(self) -> str:
+        return f"{max(self.trail.space.count, len(self.trail.tried)):,} designs"
 
-    def follow(self, stream: Iterable[Candidate]) -> bool:
-        """Take those that could be better than the best, in turn; False when there were more than may be estimated."""
-        for candidate in stream:
-            if self.bounds_hold and candidate.least >= self.best * (1 - SAME):
-                return True
-            if self.estimates >= self.most:
-                return False
-            self.take(candidate)
-        return True
-
-    def widen(self) -> None:
-        """The cheapest that hold, each with more units than needed: the rest of the front."""
-        fine = sorted((one for one in self.tried if one.status == "ok"), key=self._cost)[:_SHOWN_WIDER]
-        for one in fine:
-            spec = changed(self.base, one.change) if one.change else self.base
-            for name in self.search.mends:
-                for more in _WIDER:
-                    raised = {**one.change, name: (getattr(spec, name) or 0) + more}
-                    if _key(raised) not in self.seen:
-                        self.seen.add(_key(raised))
-                        self.note(self.judged(raised, group=one.group))
+    def _nearest(self) -> str:
+        near = self._near() or [_PRESENT]
+        return f"Nearest comes {_lower(self._who(near[0]))}{self.sweep.points.reasons[near[0]]}"
 
 
-def status_of(result: Result, *, goal: Goal) -> Status:
-    """Whether a design holds all that is asked: its own objectives, no error, and the limits of the goal."""
-    missing = lacks(result)
-    if any(lack.message for lack in missing):
-        return "infeasible"
-    if missing or any(misses_limit(result, goal=goal)):
-        return "misses"
-    return "ok" if result.value(goal.objective.name) is not None else "infeasible"
-
-
-def misses_limit(result: Result, *, goal: Goal) -> Iterator[bool]:
-    """Of each limit of the goal whether it is missed; a figure that does not exist misses it."""
-    for limit in goal.limits:
-        value = result.value(limit.metric.name)
-        yield value is None or (value < limit.bound if limit.at_least is not None else value > limit.bound)
-
-
-def _key(change: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(change.items()))
+def _lower(text: str) -> str:
+    """As it stands within a sentence: abbreviations keep their capitals."""
+    return text if len(text) < 2 or text[1].isupper() else text[:1].lower() + text[1:]

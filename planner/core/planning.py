@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from planner.core.catalog import Catalog
     from planner.core.fleet import Fleet
     from planner.core.result import Result
+    from planner.core.search import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,10 @@ class Planning:
 
     ``fleet(spec, result, catalog)`` is what the design buys, in the words that all kinds share. ``batch(base, columns,
     catalog)`` is the figures of many specs at once: the base with the fields of ``columns`` replaced, a value a point;
-    `planner.core.batch.one_by_one` does it for a kind that has none.
+    `planner.core.batch.one_by_one` does it for a kind that has none. ``search`` are the levers of the cheapest design
+    that meets its objectives.
     """
 
     fleet: Callable[[Any, Result, Catalog], Fleet] | None = None
     batch: Batch | None = None
+    search: Search | None = None

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning
-from planner.kinds.llm_serving import bought
+from planner.kinds.llm_serving import bought, levers
 
-PLANNING = Planning(fleet=bought.fleet)
+PLANNING = Planning(fleet=bought.fleet, search=levers.SEARCH)

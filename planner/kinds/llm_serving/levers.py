@@ -1,0 +1,307 @@
+"""The cheapest fleet that meets its objectives: which GPUs, formats, layouts, sizes of units and spares may be taken.
+
+The price of a fleet is that of its prefill pool plus that of its decode pool, so pools are priced alone and put
+together from the cheapest pair on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from planner.core.catalog import Catalog, Gpu, MissingFigure
+from planner.core.offers import Offer, offers
+from planner.core.result import Result
+from planner.core.search import Candidate, Search, Space
+from planner.core.wording import counted
+from planner.formulas import cost
+from planner.kinds.llm_serving.fleet import Fleet, fleet_for
+from planner.kinds.llm_serving.physics import physics
+from planner.kinds.llm_serving.pool_options import (
+    DECODE_UNITS,
+    PREFILL_UNITS,
+    Option,
+    decode_change,
+    decode_option,
+    placements,
+    prefill_change,
+    prefill_option,
+)
+from planner.kinds.llm_serving.spec import LlmServingSpec
+
+SPARES = ("spare_prefill_units", "spare_decode_units")
+FIELDS = (
+    "gpu",
+    "decode_gpu",
+    "gpu_price_usd_per_h",
+    "decode_gpu_price_usd_per_h",
+    "weight_dtype",
+    "kv_dtype",
+    "kv_bytes_per_token",
+    "mtp",
+    "topology",
+    "prefill_unit_gpus",
+    "prefill_rank_gpus",
+    "decode_unit_gpus",
+    "decode_rank_gpus",
+    *SPARES,
+    "rate_mode",
+    "decode_step_fixed_share",
+)
+_HEADS = 2
+"""Fleets of each GPU and layout that are tried whatever they cost."""
+_BUSY = 0.3
+"""Utilisation below which more prefill units shorten no wait to speak of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Formats:
+    """Formats and drafting of a fleet; both pools share them."""
+
+    weight_dtype: str
+    kv_dtype: str
+    mtp: str
+
+    def change(self, spec: LlmServingSpec) -> dict[str, Any]:
+        """The fields; a stated cache of a token belongs to the format it is stated for."""
+        stated = spec.kv_bytes_per_token if self.kv_dtype == spec.kv_dtype else None
+        return {
+            "weight_dtype": self.weight_dtype,
+            "kv_dtype": self.kv_dtype,
+            "kv_bytes_per_token": stated,
+            "mtp": self.mtp,
+            "rate_mode": "derived",
+            "decode_step_fixed_share": None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Pools:
+    """Options of one set of formats, the cheapest first."""
+
+    formats: _Formats
+    prefill: Sequence[Option]
+    decode: Sequence[Option]
+    replicas: Sequence[Option]
+
+
+def space(spec: LlmServingSpec, result: Result, catalog: Catalog) -> Space:
+    """Every GPU with a price, in the formats that it and the LLM allow, in units of all sizes."""
+    del result
+    prices, left_out = offers(catalog, own=_own_prices(spec))
+    made = _Options(spec, catalog, prices, left_out)
+    found = [made.pools(formats) for formats in _all_formats(spec, catalog=catalog)]
+    streams = [stream for pools in found for stream in (made.pairs(pools), made.alone(pools))]
+    heads = sorted(made.heads(found), key=lambda one: one.least)
+    return Space(
+        fields=FIELDS,
+        heads=heads,
+        stream=heapq.merge(*streams, key=lambda one: one.least),
+        rejected=made.rejected,
+        count=sum(len(one.prefill) * len(one.decode) + len(one.replicas) for one in found) + len(made.rejected),
+        left_out=left_out,
+        sources={"prices": {gpu: offer.told() for gpu, offer in prices.items() if gpu in made.used}},
+    )
+
+
+def _own_prices(spec: LlmServingSpec) -> dict[str, float | None]:
+    decode = spec.decode_gpu_price_usd_per_h
+    own: dict[str, float | None] = {spec.gpu: spec.gpu_price_usd_per_h}
+    if spec.decode_gpu and spec.decode_gpu != spec.gpu:
+        own[spec.decode_gpu] = spec.gpu_price_usd_per_h if decode is None else decode
+    return own
+
+
+def _all_formats(spec: LlmServingSpec, *, catalog: Catalog) -> list[_Formats]:
+    """Those of the design, 8 bits, and what the LLM is published in; drafting on or off where it has a module."""
+    llm = catalog.llm(spec.llm)
+    known = type(spec).model_fields["weight_dtype"].json_schema_extra
+    names = known["labels"] if isinstance(known, Mapping) else {}
+    weights = [name for name in dict.fromkeys((spec.weight_dtype, "fp8", "int8", llm.native_dtype)) if name in names]
+    drafting = ("on", "off") if llm.mtp_layers else (spec.mtp,)
+    return [
+        _Formats(weight, kv, mtp)
+        for weight in weights
+        for kv in dict.fromkeys((spec.kv_dtype, "fp8"))
+        for mtp in drafting
+    ]
+
+
+@dataclass
+class _Options:
+    """Pools of all formats, and candidates made of them."""
+
+    spec: LlmServingSpec
+    catalog: Catalog
+    prices: Mapping[str, Offer]
+    left_out: dict[str, str]
+
+    def __post_init__(self) -> None:
+        self.rejected: list[Candidate] = []
+        self.used: set[str] = set()
+
+    def pools(self, formats: _Formats) -> _Pools:
+        base = self.spec.model_copy(update={**formats.change(self.spec), "topology": "disaggregated"})
+        replica = base.model_copy(update={"topology": "aggregated"})
+        prefill: list[Option] = []
+        decode: list[Option] = []
+        replicas: list[Option] = []
+        for gpu in self.catalog.gpus():
+            if gpu.slug not in self.prices or not _suits(formats, gpu, own=self.spec.weight_dtype):
+                continue
+            try:
+                replicas += self._decode(replica, gpu, formats=formats)
+                if gpu.has("nic_bytes_per_s"):
+                    decode += self._decode(base, gpu, formats=formats)
+                    prefill += self._prefill(base, gpu, formats=formats)
+            except MissingFigure as problem:
+                self.left_out[gpu.slug] = f"the catalog has no figure “{problem.figure}” of it"
+            else:
+                self.used.add(gpu.slug)
+        return _Pools(formats, *(sorted(some, key=lambda one: one.usd_per_h) for some in (prefill, decode, replicas)))
+
+    def _prefill(self, base: LlmServingSpec, gpu: Gpu, *, formats: _Formats) -> Iterator[Option]:
+        llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
+        for at in placements(base, llm=llm, gpu=gpu, usual=PREFILL_UNITS, own=base.prefill_unit_gpus):
+            found = prefill_option(base, at, offer=offer, catalog=self.catalog)
+            if not found.rejected:
+                yield found
+                continue
+            like = Option(at)
+            self.rejected.append(self._pair(formats, found, like, because=found.rejected))
+
+    def _decode(self, base: LlmServingSpec, gpu: Gpu, *, formats: _Formats) -> Iterator[Option]:
+        llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
+        for at in placements(base, llm=llm, gpu=gpu, usual=DECODE_UNITS, own=base.decode_unit_gpus):
+            found = decode_option(base, at, offer=offer, catalog=self.catalog)
+            if not found.rejected:
+                yield found
+            elif base.is_aggregated:
+                self.rejected.append(self._replica(formats, found, because=found.rejected))
+            else:
+                self.rejected.append(self._pair(formats, Option(at), found, because=found.rejected))
+
+    # --- candidates
+
+    def group(self, decode: str, prefill: str = "") -> str:
+        name = self.catalog.gpu(decode).name
+        return f"{self.catalog.gpu(prefill).name} and {name}" if prefill and prefill != decode else name
+
+    def _least(self, usd_per_h: float) -> float:
+        tokens_per_s = self.spec.peak_rps * self.spec.output_tokens
+        return cost.usd_per_million_tokens(usd_per_h, tokens_per_s=tokens_per_s) or 0.0
+
+    def _pair(self, formats: _Formats, prefill: Option, decode: Option, *, because: str = "") -> Candidate:
+        first, then = prefill.at.gpu.slug, decode.at.gpu.slug
+        same = first == then
+        return Candidate(
+            {
+                **formats.change(self.spec),
+                "topology": "disaggregated",
+                "gpu": first,
+                "gpu_price_usd_per_h": self.prices[first].usd_per_h,
+                **prefill_change(prefill.at),
+                **decode_change(decode.at),
+                "decode_gpu": None if same else then,
+                "decode_gpu_price_usd_per_h": None if same else self.prices[then].usd_per_h,
+                "spare_prefill_units": prefill.spare_units,
+                "spare_decode_units": decode.spare_units,
+            },
+            group=self.group(then, first),
+            least=self._least(prefill.usd_per_h + decode.usd_per_h),
+            rejected=because,
+        )
+
+    def _replica(self, formats: _Formats, replica: Option, *, because: str = "") -> Candidate:
+        slug = replica.at.gpu.slug
+        return Candidate(
+            {
+                **formats.change(self.spec),
+                "topology": "aggregated",
+                "gpu": slug,
+                "gpu_price_usd_per_h": self.prices[slug].usd_per_h,
+                **decode_change(replica.at),
+                "decode_gpu": None,
+                "decode_gpu_price_usd_per_h": None,
+                "prefill_unit_gpus": self.spec.prefill_unit_gpus,
+                "prefill_rank_gpus": None,
+                "spare_prefill_units": 0,
+                "spare_decode_units": replica.spare_units,
+            },
+            group=self.group(slug),
+            least=self._least(replica.usd_per_h),
+            rejected=because,
+        )
+
+    def alone(self, pools: _Pools) -> Iterator[Candidate]:
+        """Replicas that do both, the cheapest first."""
+        return (self._replica(pools.formats, one) for one in pools.replicas)
+
+    def pairs(self, pools: _Pools) -> Iterator[Candidate]:
+        """Every prefill pool with every decode pool of the same vendor, the cheapest pair first."""
+        first, then = pools.prefill, pools.decode
+        if not first or not then:
+            return
+        heap = [(first[0].usd_per_h + then[0].usd_per_h, 0, 0)]
+        while heap:
+            _, i, j = heapq.heappop(heap)
+            if first[i].at.gpu.vendor == then[j].at.gpu.vendor:
+                yield self._pair(pools.formats, first[i], then[j])
+            if j + 1 < len(then):
+                heapq.heappush(heap, (first[i].usd_per_h + then[j + 1].usd_per_h, i, j + 1))
+            if j == 0 and i + 1 < len(first):
+                heapq.heappush(heap, (first[i + 1].usd_per_h + then[0].usd_per_h, i + 1, 0))
+
+    def heads(self, found: Sequence[_Pools]) -> Iterator[Candidate]:
+        """The cheapest of each GPU, in either layout."""
+        for slug in sorted(self.used):
+            pairs, alone = [], []
+            for pools in found:
+                own = _Pools(
+                    pools.formats, *([one for one in some if one.at.gpu.slug == slug] for some in _lists(pools))
+                )
+                pairs.append(self.pairs(own))
+                alone.append(self.alone(own))
+            for streams in (pairs, alone):
+                yield from islice(heapq.merge(*streams, key=lambda one: one.least), _HEADS)
+
+
+def _lists(pools: _Pools) -> tuple[Sequence[Option], ...]:
+    return pools.prefill, pools.decode, pools.replicas
+
+
+def _suits(formats: _Formats, gpu: Gpu, *, own: str) -> bool:
+    """8-bit integers are for GPUs that compute in them and not in FP8; all other formats are widened where need be."""
+    if formats.weight_dtype != "int8" or own == "int8":
+        return True
+    return gpu.has("int8_ops_per_s") and not gpu.has("fp8_flops_per_s")
+
+
+def mend(spec: LlmServingSpec, result: Result) -> Mapping[str, Any]:
+    """Another prefill unit, or replica, where a first token is late and it is not the prompt alone that takes long."""
+    if result.metrics["ttft_p99_s"].met is not False or (result.value("prefill_utilisation") or 0.0) < _BUSY:
+        return {}
+    name = "spare_decode_units" if spec.is_aggregated else "spare_prefill_units"
+    return {name: getattr(spec, name) + 1}
+
+
+def words(spec: LlmServingSpec, result: Result, catalog: Catalog) -> str:
+    """Pools with their units and GPUs, and the formats."""
+    del result
+    fleet = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
+    formats = f"{spec.weight_dtype.upper()} weights, {spec.kv_dtype.upper()} KV"
+    return f"{_pools_in_words(spec, fleet, catalog=catalog)}; {formats}"
+
+
+def _pools_in_words(spec: LlmServingSpec, fleet: Fleet, *, catalog: Catalog) -> str:
+    gpus = {"prefill": catalog.gpu(spec.gpu).name}
+    decode = catalog.gpu(spec.decode_gpu or spec.gpu).name
+    return " and ".join(
+        f"{counted(role.units, role.noun)} of {role.unit_gpus} × {gpus.get(role.name, decode)}" for role in fleet.roles
+    )
+
+
+SEARCH = Search(objective="cost_usd_per_m_output_tokens", space=space, words=words, mends=SPARES, mend=mend)
