@@ -19,6 +19,7 @@ from planner.core.search import Candidate, Search, Space
 from planner.core.wording import counted
 from planner.formulas import cost
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
+from planner.kinds.llm_serving.formats import Formats, all_formats, suits
 from planner.kinds.llm_serving.physics import physics
 from planner.kinds.llm_serving.pool_options import (
     DECODE_UNITS,
@@ -58,31 +59,10 @@ _BUSY = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class _Formats:
-    """Formats and drafting of a fleet; both pools share them."""
-
-    weight_dtype: str
-    kv_dtype: str
-    mtp: str
-
-    def change(self, spec: LlmServingSpec) -> dict[str, Any]:
-        """The fields; a stated cache of a token belongs to the format it is stated for."""
-        stated = spec.kv_bytes_per_token if self.kv_dtype == spec.kv_dtype else None
-        return {
-            "weight_dtype": self.weight_dtype,
-            "kv_dtype": self.kv_dtype,
-            "kv_bytes_per_token": stated,
-            "mtp": self.mtp,
-            "rate_mode": "derived",
-            "decode_step_fixed_share": None,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class _Pools:
     """Options of one set of formats, the cheapest first."""
 
-    formats: _Formats
+    formats: Formats
     prefill: Sequence[Option]
     decode: Sequence[Option]
     replicas: Sequence[Option]
@@ -93,7 +73,7 @@ def space(spec: LlmServingSpec, result: Result, catalog: Catalog) -> Space:
     del result
     prices, left_out = offers(catalog, own=_own_prices(spec))
     made = _Options(spec, catalog, prices, left_out)
-    found = [made.pools(formats) for formats in _all_formats(spec, catalog=catalog)]
+    found = [made.pools(formats) for formats in all_formats(spec, catalog=catalog)]
     streams = [stream for pools in found for stream in (made.pairs(pools), made.alone(pools))]
     heads = sorted(made.heads(found), key=lambda one: one.least)
     return Space(
@@ -115,21 +95,6 @@ def _own_prices(spec: LlmServingSpec) -> dict[str, float | None]:
     return own
 
 
-def _all_formats(spec: LlmServingSpec, *, catalog: Catalog) -> list[_Formats]:
-    """Those of the design, 8 bits, and what the LLM is published in; drafting on or off where it has a module."""
-    llm = catalog.llm(spec.llm)
-    known = type(spec).model_fields["weight_dtype"].json_schema_extra
-    names = known["labels"] if isinstance(known, Mapping) else {}
-    weights = [name for name in dict.fromkeys((spec.weight_dtype, "fp8", "int8", llm.native_dtype)) if name in names]
-    drafting = ("on", "off") if llm.mtp_layers else (spec.mtp,)
-    return [
-        _Formats(weight, kv, mtp)
-        for weight in weights
-        for kv in dict.fromkeys((spec.kv_dtype, "fp8"))
-        for mtp in drafting
-    ]
-
-
 @dataclass
 class _Options:
     """Pools of all formats, and candidates made of them."""
@@ -143,14 +108,14 @@ class _Options:
         self.rejected: list[Candidate] = []
         self.used: set[str] = set()
 
-    def pools(self, formats: _Formats) -> _Pools:
+    def pools(self, formats: Formats) -> _Pools:
         base = self.spec.model_copy(update={**formats.change(self.spec), "topology": "disaggregated"})
         replica = base.model_copy(update={"topology": "aggregated"})
         prefill: list[Option] = []
         decode: list[Option] = []
         replicas: list[Option] = []
         for gpu in self.catalog.gpus():
-            if gpu.slug not in self.prices or not _suits(formats, gpu, own=self.spec.weight_dtype):
+            if gpu.slug not in self.prices or not suits(formats, gpu, own=self.spec.weight_dtype):
                 continue
             try:
                 replicas += self._decode(replica, gpu, formats=formats)
@@ -163,7 +128,7 @@ class _Options:
                 self.used.add(gpu.slug)
         return _Pools(formats, *(sorted(some, key=lambda one: one.usd_per_h) for some in (prefill, decode, replicas)))
 
-    def _prefill(self, base: LlmServingSpec, gpu: Gpu, *, formats: _Formats) -> Iterator[Option]:
+    def _prefill(self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats) -> Iterator[Option]:
         llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
         for at in placements(base, llm=llm, gpu=gpu, usual=PREFILL_UNITS, own=base.prefill_unit_gpus):
             found = prefill_option(base, at, offer=offer, catalog=self.catalog)
@@ -173,7 +138,7 @@ class _Options:
             like = Option(at)
             self.rejected.append(self._pair(formats, found, like, because=found.rejected))
 
-    def _decode(self, base: LlmServingSpec, gpu: Gpu, *, formats: _Formats) -> Iterator[Option]:
+    def _decode(self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats) -> Iterator[Option]:
         llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
         for at in placements(base, llm=llm, gpu=gpu, usual=DECODE_UNITS, own=base.decode_unit_gpus):
             found = decode_option(base, at, offer=offer, catalog=self.catalog)
@@ -194,7 +159,7 @@ class _Options:
         tokens_per_s = self.spec.peak_rps * self.spec.output_tokens
         return cost.usd_per_million_tokens(usd_per_h, tokens_per_s=tokens_per_s) or 0.0
 
-    def _pair(self, formats: _Formats, prefill: Option, decode: Option, *, because: str = "") -> Candidate:
+    def _pair(self, formats: Formats, prefill: Option, decode: Option, *, because: str = "") -> Candidate:
         first, then = prefill.at.gpu.slug, decode.at.gpu.slug
         same = first == then
         return Candidate(
@@ -215,7 +180,7 @@ class _Options:
             rejected=because,
         )
 
-    def _replica(self, formats: _Formats, replica: Option, *, because: str = "") -> Candidate:
+    def _replica(self, formats: Formats, replica: Option, *, because: str = "") -> Candidate:
         slug = replica.at.gpu.slug
         return Candidate(
             {
@@ -271,13 +236,6 @@ class _Options:
 
 def _lists(pools: _Pools) -> tuple[Sequence[Option], ...]:
     return pools.prefill, pools.decode, pools.replicas
-
-
-def _suits(formats: _Formats, gpu: Gpu, *, own: str) -> bool:
-    """8-bit integers are for GPUs that compute in them and not in FP8; all other formats are widened where need be."""
-    if formats.weight_dtype != "int8" or own == "int8":
-        return True
-    return gpu.has("int8_ops_per_s") and not gpu.has("fp8_flops_per_s")
 
 
 def mend(spec: LlmServingSpec, result: Result) -> Mapping[str, Any]:
