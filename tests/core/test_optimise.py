@@ -88,8 +88,8 @@ KIND = DesignKind(
     (COST, WAIT),
     estimate,
     lambda *_: (),
-    lambda *_: None,
-    SimpleNamespace(),  # type: ignore[arg-type,return-value]
+    lambda *_: None,  # type: ignore[arg-type]
+    SimpleNamespace(),
 )
 SEARCH = Search("cost_usd_per_h", space, words, mends=("spare",))
 

@@ -71,14 +71,14 @@ def test_it_is_as_cheap_as_trying_every_fleet_with_every_number_of_spares(more: 
     spec, catalog = {**SMALL, **more}, FewGpus("l40s", "h100-sxm")
     base = KIND.spec.model_validate(spec)
     assert SEARCH is not None
-    space = SEARCH.space(base, KIND.estimate(base, catalog), catalog)  # type: ignore[arg-type]
+    space = SEARCH.space(base, KIND.estimate(base, catalog), catalog)
     tried: list[float] = []
     for candidate, prefill, decode in itertools.product(space.stream, range(4), range(4)):
         is_aggregated = candidate.change["topology"] == "aggregated"
         if candidate.change["weight_dtype"] != "fp8" or (is_aggregated and prefill):
             continue  # wider weights are dearer throughout, replicas have no prefill units
         spares = {"spare_prefill_units": prefill, "spare_decode_units": decode}
-        result = KIND.estimate(changed(base, {**candidate.change, **spares}), catalog)  # type: ignore[arg-type]
+        result = KIND.estimate(changed(base, {**candidate.change, **spares}), catalog)
         value = result.value(PRICE)
         if value is not None and not lacks(result):
             tried.append(value)

@@ -31,7 +31,7 @@ class Formats:
 
 
 def all_formats(spec: LlmServingSpec, *, catalog: Catalog) -> list[Formats]:
-    """Narrower than 8 bits only where the LLM comes so or the design has it; drafting on or off where there is a module."""
+    """Narrower than 8 bits only where the LLM comes so or the design has it; drafting on and off where it may be."""
     llm = catalog.llm(spec.llm)
     known = get_args(type(spec).model_fields["weight_dtype"].annotation)
     weights = [name for name in dict.fromkeys((spec.weight_dtype, "fp8", "int8", llm.native_dtype)) if name in known]
