@@ -1,0 +1,232 @@
+"""What would change the decision: of each input the nearest value at which an objective, a unit or a rank turns over.
+
+Nothing is taken to be monotone: each input is looked at on a grid first, and only the step in which something turns
+over is halved until the place is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.core.fleet import Fleet
+from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
+from planner.core.levers import Lever, levers
+from planner.core.probing import Point, Probe
+
+FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 2.0, 4.0)
+"""Of its value, where an input is looked at: from a quarter to four times."""
+COUNTS = (1, 2, 4, 8)
+"""Where a whole input that is zero is looked at."""
+SHARES = (0.1, 0.3, 1.0)
+"""Of the most it may be, where another input that is zero is looked at, if it has such a bound."""
+PRECISION = 2e-5
+"""Of its value, how closely the place is found."""
+CLASSES: tuple[frozenset[Turn], ...] = (frozenset({"units"}), frozenset({"objective", "loss"}), frozenset({"rival"}))
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another design that this one is held against by its cost: a variant, or the same inputs compared.
+
+    ``change`` makes it of the design at hand, so that both move together.
+    """
+
+    label: str
+    change: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The nearest value of an input at which something turns over.
+
+    ``holds`` is the last value found at which nothing has, ``value`` the first at which it has; ``relative`` how far
+    that is from the present value, as a share of it, None from zero.
+    """
+
+    lever: Lever
+    holds: float
+    value: float
+    relative: float | None
+    events: tuple[Event, ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Flips, the nearest first; ``steady`` inputs turn nothing over where they were looked at."""
+
+    found: tuple[Flip, ...]
+    steady: tuple[Lever, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Reads a point as states that may turn over. ``fleet`` counts the units, ``rival`` is held against by ``cost``."""
+
+    probe: Probe
+    fleet: Callable[[Point], Fleet] | None = None
+    cost: str = ""
+    rival: Rival | None = None
+
+    def states(self, change: Mapping[str, object], *, with_rival: bool = True) -> dict[Key, State] | None:
+        """None for inputs that make no design."""
+        point = self.probe.at(change)
+        if point.result is None:
+            return None
+        found: dict[Key, State] = {("objective", name): bool(met) for name, met in _held(point)}
+        if self.fleet is not None:
+            found |= _units(self.fleet(point))
+        if self.rival is not None and with_rival:
+            other = self.probe.at({**change, **self.rival.change}).value(self.cost)
+            mine = point.value(self.cost)
+            if mine is not None and other is not None:
+                found["rival", self.rival.label] = mine <= other * (1 + 1e-9)
+        return found
+
+
+def flips(judge: Judge, *, only: Sequence[str] | None = None) -> Flips:
+    """Look at every number among the inputs from a quarter to four times its value, within its bounds."""
+    known = [lever for lever in levers(judge.probe.base)[0] if not lever.is_choice]
+    known = [lever for lever in known if only is None or lever.name in only]
+    found: list[Flip] = []
+    steady = []
+    for lever in known:
+        mine = list(_of_input(judge, lever))
+        found += mine
+        if not mine:
+            steady.append(lever)
+    return Flips(tuple(sorted(found, key=_nearness)), tuple(steady))
+
+
+def _nearness(flip: Flip) -> tuple[float, str]:
+    return (abs(flip.relative) if flip.relative is not None else 1.0, flip.lever.label)
+
+
+def grid(lever: Lever) -> tuple[list[float], list[float]]:
+    """Where an input is looked at below and above its value, going away from it."""
+    value = float(lever.value)
+    if value:
+        wanted = [lever.within(round(value * f) if lever.is_whole else value * f) for f in FACTORS]
+        wanted += [lever.value - 1, lever.value + 1] if lever.is_whole else []
+    elif lever.is_whole:
+        wanted = [float(count) for count in COUNTS]
+    else:
+        wanted = [share * lever.most for share in SHARES] if lever.most and lever.most <= 1 else []
+    places = sorted({lever.within(place) for place in wanted} - {lever.value})
+    return [place for place in reversed(places) if place < value], [place for place in places if place > value]
+
+
+def _of_input(judge: Judge, lever: Lever) -> Iterator[Flip]:
+    """One flip a place: what turns over there together is told together.
+
+    Of verdicts, of units and of ranks the nearest to either side.
+    """
+    base = judge.states({}) or {}
+    below, above = grid(lever)
+    looked = [judge.probe.at({lever.name: place}) for place in (*below[:1], *below[-1:], *above[:1], *above[-1:])]
+    if all(point.values() == judge.probe.at({}).values() for point in looked):
+        return
+    if judge.rival is not None and not _moves_rank(judge, lever, looked=looked):
+        judge = replace(judge, rival=None)
+    places: dict[tuple[float, float], list[Key]] = {}
+    for coarse in (below, above):
+        side = list(coarse)
+        for turns in CLASSES:
+            crossed = _steps(judge, lever, side=side, base=base)
+            mine = {key: step for key, step in crossed.items() if key[0] in turns}
+            for place, keys in _nearest(judge, lever, crossed=mine, base=base).items():
+                places.setdefault(place, []).extend(keys)
+                # Where a unit is bought, what its loss means may turn over for a short stretch: look there too.
+                side = sorted({*side, *place}, key=lambda at: abs(at - float(lever.value)))
+    for (holds, value), keys in places.items():
+        yield _flip(judge, lever, holds=holds, value=value, keys=keys)
+
+
+def _moves_rank(judge: Judge, lever: Lever, *, looked: Sequence[Point]) -> bool:
+    """Whether it can change who is cheaper: the other design is worked out only then."""
+    cost = judge.probe.at({}).value(judge.cost)
+    return lever.name in (judge.rival.change if judge.rival else ()) or any(
+        point.value(judge.cost) != cost for point in looked
+    )
+
+
+def _nearest(
+    judge: Judge, lever: Lever, *, crossed: Mapping[Key, tuple[float, float]], base: Mapping[Key, State]
+) -> dict[tuple[float, float], list[Key]]:
+    """The place nearest to the present value at which one of these turns over, and all that do so there."""
+    if not crossed:
+        return {}
+    value = float(lever.value)
+    first = min(abs(holds - value) for holds, _beyond in crossed.values())
+    found: dict[tuple[float, float], list[Key]] = {}
+    for key, (holds, beyond) in crossed.items():
+        if abs(holds - value) == first:
+            place = _narrowed(judge, lever, key=key, base=base[key], holds=holds, beyond=beyond)
+            found.setdefault(place, []).append(key)
+    nearest = min(found, key=lambda place: abs(place[1] - value))
+    return {nearest: found[nearest]}
+
+
+def _steps(
+    judge: Judge, lever: Lever, *, side: Sequence[float], base: Mapping[Key, State]
+) -> dict[Key, tuple[float, float]]:
+    """Of each state the first step of the grid in which it turns over, going away from the present value."""
+    found: dict[Key, tuple[float, float]] = {}
+    before = float(lever.value)
+    for place in side:
+        states = judge.states({lever.name: place})
+        if states is None:
+            break
+        for key, state in base.items():
+            if key not in found and states.get(key, state) != state:
+                found[key] = (before, place)
+        before = place
+    return found
+
+
+def _narrowed(judge: Judge, lever: Lever, *, key: Key, base: State, holds: float, beyond: float) -> tuple[float, float]:
+    """The last value at which the state is as at present, and the first at which it is not."""
+    close = 1.0 if lever.is_whole else PRECISION * (abs(float(lever.value)) or abs(beyond - holds))
+    for _turn in range(_HALVINGS):
+        if abs(beyond - holds) <= close:
+            break
+        middle = (holds + beyond) / 2
+        middle = float(int(middle)) if lever.is_whole else middle
+        states = judge.states({lever.name: lever.within(middle)}, with_rival=key[0] == "rival")
+        if states is None or states.get(key, base) == base:
+            holds = middle
+        else:
+            beyond = middle
+    return holds, beyond
+
+
+def _flip(judge: Judge, lever: Lever, *, holds: float, value: float, keys: Sequence[Key]) -> Flip:
+    change = {lever.name: lever.within(value)}
+    before, after = judge.probe.at({}), judge.probe.at(change)
+    pools = {pool.name: pool for pool in judge.fleet(after).pools} if judge.fleet else {}
+    seen = Seen(before, after, was=judge.states({}) or {}, becomes=judge.states(change) or {}, pools=pools)
+    events = tuple(events_of(seen, keys=keys, cost=judge.cost))
+    relative = (value - float(lever.value)) / abs(float(lever.value)) if lever.value else None
+    said = sentence(lever, holds=holds, value=value, relative=relative, events=events)
+    return Flip(lever, holds, value, relative, events, said)
+
+
+def _held(point: Point) -> Iterator[tuple[str, bool]]:
+    """Objectives with their verdicts; one whose figure does not exist is missed."""
+    if point.result is None:
+        return
+    for name, metric in point.result.metrics.items():
+        if metric.objective is not None:
+            yield name, bool(metric.met)
+
+
+def _units(fleet: Fleet) -> dict[Key, State]:
+    """Units of each pool, and whether the rest carries the peak when a node is lost."""
+    found: dict[Key, State] = {}
+    for pool in fleet.pools:
+        found["units", pool.name] = pool.units
+        if pool.needed_units > 0:
+            found["loss", pool.name] = pool.units - pool.units_per_node >= pool.needed_units * (1 - 1e-9)
+    return found

@@ -1,0 +1,63 @@
+"""Asking a design what it would be with other inputs: each answer is worked out once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from planner.core import batch
+from planner.core.batch import Status
+from planner.core.catalog import MissingFigure, UnknownEntry
+from planner.core.kind import Spec
+from planner.core.result import Result
+
+if TYPE_CHECKING:
+    from planner.core.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A design with some inputs changed. ``reason`` is what binds where it is not ok; refused has no ``result``."""
+
+    status: Status
+    reason: str | None
+    result: Result | None
+    spec: Any = None
+
+    def value(self, metric: str) -> float | None:
+        return None if self.result is None else self.result.value(metric)
+
+    def values(self) -> dict[str, float | None]:
+        """All figures; none of a design that is refused."""
+        return {} if self.result is None else {name: metric.value for name, metric in self.result.metrics.items()}
+
+
+class Probe:
+    """A base spec and its kind's estimate; ``worked_out`` counts the estimates that were made."""
+
+    def __init__(self, base: Spec, *, estimate: Callable[[Any, Catalog], Result], catalog: Catalog) -> None:
+        self.base, self._estimate, self._catalog = base, estimate, catalog
+        self._known: dict[tuple[tuple[str, Any], ...], Point] = {}
+
+    @property
+    def worked_out(self) -> int:
+        return len(self._known)
+
+    def at(self, change: Mapping[str, Any]) -> Point:
+        """The design with a change of inputs."""
+        key = tuple(sorted(change.items()))
+        if key not in self._known:
+            self._known[key] = self._asked(change)
+        return self._known[key]
+
+    def _asked(self, change: Mapping[str, Any]) -> Point:
+        try:
+            spec = batch.changed(self.base, change) if change else self.base
+            found = self._estimate(spec, self._catalog)
+        except (ValidationError, MissingFigure, UnknownEntry) as problem:
+            return Point("refused", batch.refusal(self.base, problem), None)
+        status, reason = batch.verdict(found)
+        return Point(status, reason, found, spec)
