@@ -76,7 +76,7 @@ def _said(seen: Seen, *, key: Key, cost: str) -> str:
         return f"“{name}” is {'cheaper' if was else 'no longer cheaper'}"
     pool = seen.pools.get(name)
     if turn == "loss":
-        return f"{pool.label if pool else name} {'no longer carry' if was else 'carry'} the peak with one lost"
+        return f"the loss of a {pool.noun if pool else name} is {'no longer survived' if was else 'survived'}"
     count, noun = int(becomes or 0), pool.noun if pool else name
     return f"{counted(count, noun)} instead of {int(was):,} {'is' if count == 1 else 'are'} bought{_bill(seen, cost)}"
 
@@ -85,8 +85,8 @@ def _bill(seen: Seen, cost: str) -> str:
     metric, first = _metric(seen.after, cost), seen.before.value(cost)
     if metric is None or metric.value is None or first is None:
         return ""
-    unit = metric.definition.unit
-    return f", at {show(metric.value, unit)} instead of {show(first, unit)}"
+    now, then = show(metric.value, metric.definition.unit), show(first, metric.definition.unit)
+    return f", at {now} instead of {then}" if now != then else ""
 
 
 def _objective(seen: Seen, *, name: str, met: bool) -> str:

@@ -7,20 +7,20 @@ over is halved until the place is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from planner.core.fleet import Fleet
+from planner.core.fleet import Fleet, Pool
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
 from planner.core.levers import Lever, levers
 from planner.core.probing import Point, Probe
 
-FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 2.0, 4.0)
+FACTORS = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 4.0)
 """Of its value, where an input is looked at: from a quarter to four times."""
 COUNTS = (1, 2, 4, 8)
 """Where a whole input that is zero is looked at."""
 SHARES = (0.1, 0.3, 1.0)
 """Of the most it may be, where another input that is zero is looked at, if it has such a bound."""
-PRECISION = 2e-5
+PRECISION = 5e-4
 """Of its value, how closely the place is found."""
 CLASSES: tuple[frozenset[Turn], ...] = (frozenset({"units"}), frozenset({"objective", "loss"}), frozenset({"rival"}))
 _HALVINGS = 40
@@ -69,21 +69,32 @@ class Judge:
     fleet: Callable[[Point], Fleet] | None = None
     cost: str = ""
     rival: Rival | None = None
+    _known: dict[int, dict[Key, State]] = field(default_factory=dict, repr=False, compare=False)
+    """States by point, which the probe keeps."""
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Those of the design as it is."""
+        base = self.probe.at({})
+        return self.fleet(base).pools if self.fleet is not None and base.result is not None else ()
 
     def states(self, change: Mapping[str, object], *, with_rival: bool = True) -> dict[Key, State] | None:
         """None for inputs that make no design."""
         point = self.probe.at(change)
         if point.result is None:
             return None
-        found: dict[Key, State] = {("objective", name): bool(met) for name, met in _held(point)}
-        if self.fleet is not None:
-            found |= _units(self.fleet(point))
-        if self.rival is not None and with_rival:
-            other = self.probe.at({**change, **self.rival.change}).value(self.cost)
-            mine = point.value(self.cost)
-            if mine is not None and other is not None:
-                found["rival", self.rival.label] = mine <= other * (1 + 1e-9)
-        return found
+        if id(point) not in self._known:
+            self._known[id(point)] = {
+                **{("objective", name): met for name, met in _held(point)},
+                **(_units(self.fleet(point)) if self.fleet is not None else {}),
+            }
+        found = self._known[id(point)]
+        if self.rival is None or not with_rival:
+            return found
+        mine, other = point.value(self.cost), self.probe.at({**change, **self.rival.change}).value(self.cost)
+        if mine is None or other is None:
+            return found
+        return {**found, ("rival", self.rival.label): mine <= other * (1 + 1e-9)}
 
 
 def flips(judge: Judge, *, only: Sequence[str] | None = None) -> Flips:
@@ -158,15 +169,10 @@ def _nearest(
     """The place nearest to the present value at which one of these turns over, and all that do so there."""
     if not crossed:
         return {}
-    value = float(lever.value)
-    first = min(abs(holds - value) for holds, _beyond in crossed.values())
-    found: dict[tuple[float, float], list[Key]] = {}
-    for key, (holds, beyond) in crossed.items():
-        if abs(holds - value) == first:
-            place = _narrowed(judge, lever, key=key, base=base[key], holds=holds, beyond=beyond)
-            found.setdefault(place, []).append(key)
-    nearest = min(found, key=lambda place: abs(place[1] - value))
-    return {nearest: found[nearest]}
+    first = min(crossed.values(), key=lambda step: abs(step[0] - float(lever.value)))
+    keys = [key for key, step in crossed.items() if step == first]
+    place = _narrowed(judge, lever, keys=keys, base=base, holds=first[0], beyond=first[1])
+    return {place: _turned(judge.states({lever.name: lever.within(place[1])}), keys=keys, base=base)}
 
 
 def _steps(
@@ -180,26 +186,46 @@ def _steps(
         if states is None:
             break
         for key, state in base.items():
-            if key not in found and states.get(key, state) != state:
+            if key not in found and states.get(key, state) != state and not _is_itself(judge, lever, key=key):
                 found[key] = (before, place)
         before = place
     return found
 
 
-def _narrowed(judge: Judge, lever: Lever, *, key: Key, base: State, holds: float, beyond: float) -> tuple[float, float]:
-    """The last value at which the state is as at present, and the first at which it is not."""
-    close = 1.0 if lever.is_whole else PRECISION * (abs(float(lever.value)) or abs(beyond - holds))
+def _is_itself(judge: Judge, lever: Lever, *, key: Key) -> bool:
+    """Whether the input is the count of those units, or of the spare ones among them."""
+    if key[0] != "units" or judge.fleet is None or not lever.is_whole:
+        return False
+    pool = next(pool for pool in judge.pools if pool.name == key[1])
+    return lever.name == pool.spare_field or (lever.value == pool.units and lever.unit == f"{pool.noun}s")
+
+
+def _narrowed(
+    judge: Judge, lever: Lever, *, keys: Sequence[Key], base: Mapping[Key, State], holds: float, beyond: float
+) -> tuple[float, float]:
+    """The last value at which all these states are as at present, and the first at which one is not."""
+    ranked = any(turn == "rival" for turn, _name in keys)
     for _turn in range(_HALVINGS):
-        if abs(beyond - holds) <= close:
+        if _is_close(lever, holds, beyond):
             break
         middle = (holds + beyond) / 2
         middle = float(int(middle)) if lever.is_whole else middle
-        states = judge.states({lever.name: lever.within(middle)}, with_rival=key[0] == "rival")
-        if states is None or states.get(key, base) == base:
-            holds = middle
-        else:
-            beyond = middle
+        states = judge.states({lever.name: lever.within(middle)}, with_rival=ranked)
+        holds, beyond = (holds, middle) if _turned(states, keys=keys, base=base) else (middle, beyond)
     return holds, beyond
+
+
+def _is_close(lever: Lever, holds: float, beyond: float) -> bool:
+    """Near enough for the digits that are told: of a share near one, for those of what is missing to it."""
+    if lever.is_whole:
+        return abs(beyond - holds) <= 1
+    missing = [abs(1 - holds)] if lever.unit == "ratio" and lever.most is not None and 0.5 < holds < 1 else []
+    size = min([abs(float(lever.value)) or abs(beyond - holds), *missing])
+    return abs(beyond - holds) <= PRECISION * size
+
+
+def _turned(states: Mapping[Key, State] | None, *, keys: Sequence[Key], base: Mapping[Key, State]) -> list[Key]:
+    return [key for key in keys if states is not None and states.get(key, base[key]) != base[key]]
 
 
 def _flip(judge: Judge, lever: Lever, *, holds: float, value: float, keys: Sequence[Key]) -> Flip:
@@ -227,6 +253,6 @@ def _units(fleet: Fleet) -> dict[Key, State]:
     found: dict[Key, State] = {}
     for pool in fleet.pools:
         found["units", pool.name] = pool.units
-        if pool.needed_units > 0:
+        if pool.needed_units:
             found["loss", pool.name] = pool.units - pool.units_per_node >= pool.needed_units * (1 - 1e-9)
     return found

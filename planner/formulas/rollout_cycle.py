@@ -77,7 +77,8 @@ def cycle(rollout: Rollout) -> Cycle:
     arXiv:2505.24298, section 5.1, eq. (3) (answers started <= (version + eta + 1) N).
     """
     least = (rollout.train_s - rollout.work_s) / rollout.step.fixed_s
-    if least > 0:
+    # No fewer than E[L] / X are unfinished, so that of a cycle of hardly a token they need not be counted.
+    if least > 0 and rollout.law.mean_tokens <= least * (rollout.bound + 1):
         unfinished = float(np.sum(rollout.unfinished(rollout.ages(least), tokens=least)))
         if unfinished <= rollout.bound:
             return Cycle(rollout.train_s + rollout.pause_s, least, 0.0, rollout.bound - unfinished, waits=False)

@@ -251,3 +251,8 @@ def test_an_asynchronous_step_with_many_filtered_groups_is_said_to_be_estimated_
     """z = 2/17 for a uniform law of success; with most of it at the ends, most groups are dropped."""
     result = answer(filtering="on", success_alpha=alpha, success_beta=alpha)
     assert ("filtering_estimated_short" in codes(result)) == told
+
+
+def test_work_that_takes_just_as_long_as_training_is_no_matter() -> None:
+    # A cycle of hardly a token: the versions under way in it are beyond counting, and need not be counted.
+    assert answer(mode="synchronous", weight_bytes=25.125e9).value("step_s") is not None
