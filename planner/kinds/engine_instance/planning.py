@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.core.planning import Planning
+from planner.core.planning import Planning, Uncertain
 from planner.kinds.engine_instance import bought
 
-PLANNING = Planning(fleet=bought.fleet)
+UNCERTAIN = Uncertain(("input_tokens", "output_tokens", "prefix_hit_rate", "concurrency", "rate_rps"))
+PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.core.planning import Planning
+from planner.core.planning import Planning, Uncertain
 from planner.kinds.gateway import bought
 
-PLANNING = Planning(fleet=bought.fleet)
+UNCERTAIN = Uncertain(("peak_rps", "input_tokens", "output_tokens", "prefix_tokens", "turns", "ttft_s", "tpot_s"))
+PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)

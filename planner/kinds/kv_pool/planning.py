@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.core.planning import Planning
+from planner.core.planning import Planning, Uncertain
 from planner.kinds.kv_pool import bought
 
-PLANNING = Planning(fleet=bought.fleet)
+UNCERTAIN = Uncertain(("turns_per_s", "context_tokens", "new_tokens", "output_tokens", "continue_probability", "gap_s"))
+PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)

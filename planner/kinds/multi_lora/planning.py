@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.core.planning import Planning
+from planner.core.planning import Planning, Uncertain
 from planner.kinds.multi_lora import bought
 
-PLANNING = Planning(fleet=bought.fleet)
+UNCERTAIN = Uncertain(("requests_per_s", "input_tokens", "output_tokens", "prefix_share", "zipf_exponent"))
+PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.core.planning import Planning
+from planner.core.planning import Planning, Uncertain
 from planner.kinds.rl_rollout import bought
 
-PLANNING = Planning(fleet=bought.fleet)
+UNCERTAIN = Uncertain(("prompt_tokens", "output_tokens", "length_cv", "train_step_s", "rate_tokens_per_s"))
+PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)
