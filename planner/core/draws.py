@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from planner.core.levers import Lever
+from planner.core.dials import Dial
 
 Shape = Literal["triangular", "uniform", "lognormal"]
 SHAPES: tuple[Shape, ...] = ("triangular", "uniform", "lognormal")
@@ -35,7 +35,7 @@ class Drawn:
     shares the stream of all calibrated figures, and is low where those are slow.
     """
 
-    lever: Lever
+    dial: Dial
     low: float
     high: float
     shape: Shape
@@ -44,7 +44,7 @@ class Drawn:
 
     @property
     def stream(self) -> str:
-        return CALIBRATION if self.is_rate else self.lever.name
+        return CALIBRATION if self.is_rate else self.dial.name
 
     def at(self, places: Array) -> Array:
         """The values at these places of the law, within the bounds of the input; whole where it is."""
@@ -55,11 +55,11 @@ class Drawn:
         elif self.shape == "lognormal":
             found = lognormal_at(places, low=low, high=high)
         elif self.shape == "triangular":
-            found = triangular_at(places, low=low, mode=min(max(float(self.lever.value), low), high), high=high)
+            found = triangular_at(places, low=low, mode=min(max(float(self.dial.value), low), high), high=high)
         else:
             found = low + (high - low) * places
-        found = np.clip(found, self.lever.least, self.lever.most)
-        return np.rint(found) if self.lever.is_whole else found
+        found = np.clip(found, self.dial.least, self.dial.most)
+        return np.rint(found) if self.dial.is_whole else found
 
 
 def places(name: str, *, seed: int, batches: int, size: int) -> Array:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from planner.core.dials import Dial
 from planner.core.fleet import Pool
-from planner.core.levers import Lever
 from planner.core.probing import Point
 from planner.core.quantities import MINUS, NBSP, show
 from planner.core.result import Metric
@@ -51,13 +51,13 @@ def events_of(seen: Seen, *, keys: Sequence[Key], cost: str) -> Iterator[Event]:
             yield Event(turn, name, _said(seen, key=key, cost=cost))
 
 
-def sentence(lever: Lever, *, holds: float, value: float, relative: float | None, events: Sequence[Event]) -> str:
+def sentence(dial: Dial, *, holds: float, value: float, relative: float | None, events: Sequence[Event]) -> str:
     """The decision holds until …"""
-    verb = "becomes" if lever.is_whole else "exceeds" if value > float(lever.value) else "falls below"
-    place = lever.said(value if lever.is_whole else holds)
+    verb = "becomes" if dial.is_whole else "exceeds" if value > float(dial.value) else "falls below"
+    place = dial.said(value if dial.is_whole else holds)
     more = len(events) - _MOST_TOLD
     said = " and ".join(event.said for event in events[:_MOST_TOLD]) + (f"; {more} more" if more > 0 else "")
-    return f"The decision holds until “{lever.label}” {verb} {place}{_share(relative)}: then {said}."
+    return f"The decision holds until “{dial.label}” {verb} {place}{_share(relative)}: then {said}."
 
 
 def _share(relative: float | None) -> str:

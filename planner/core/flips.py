@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.core.dials import Dial, dials
 from planner.core.fleet import Fleet, Pool
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
-from planner.core.levers import Lever, levers
 from planner.core.probing import Point, Probe
 
 FACTORS = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 4.0)
@@ -45,7 +45,7 @@ class Flip:
     that is from the present value, as a share of it, None from zero.
     """
 
-    lever: Lever
+    dial: Dial
     holds: float
     value: float
     relative: float | None
@@ -58,7 +58,7 @@ class Flips:
     """Flips, the nearest first; ``steady`` inputs turn nothing over where they were looked at."""
 
     found: tuple[Flip, ...]
-    steady: tuple[Lever, ...]
+    steady: tuple[Dial, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,128 +99,128 @@ class Judge:
 
 def flips(judge: Judge, *, only: Sequence[str] | None = None) -> Flips:
     """Look at every number among the inputs from a quarter to four times its value, within its bounds."""
-    known = [lever for lever in levers(judge.probe.base)[0] if not lever.is_choice]
-    known = [lever for lever in known if only is None or lever.name in only]
+    known = [dial for dial in dials(judge.probe.base)[0] if not dial.is_choice]
+    known = [dial for dial in known if only is None or dial.name in only]
     found: list[Flip] = []
     steady = []
-    for lever in known:
-        mine = list(_of_input(judge, lever))
+    for dial in known:
+        mine = list(_of_input(judge, dial))
         found += mine
         if not mine:
-            steady.append(lever)
+            steady.append(dial)
     return Flips(tuple(sorted(found, key=_nearness)), tuple(steady))
 
 
 def _nearness(flip: Flip) -> tuple[float, str]:
-    return (abs(flip.relative) if flip.relative is not None else 1.0, flip.lever.label)
+    return (abs(flip.relative) if flip.relative is not None else 1.0, flip.dial.label)
 
 
-def grid(lever: Lever) -> tuple[list[float], list[float]]:
+def grid(dial: Dial) -> tuple[list[float], list[float]]:
     """Where an input is looked at below and above its value, going away from it."""
-    value = float(lever.value)
+    value = float(dial.value)
     if value:
-        wanted = [lever.within(round(value * f) if lever.is_whole else value * f) for f in FACTORS]
-        wanted += [lever.value - 1, lever.value + 1] if lever.is_whole else []
-    elif lever.is_whole:
+        wanted = [dial.within(round(value * f) if dial.is_whole else value * f) for f in FACTORS]
+        wanted += [dial.value - 1, dial.value + 1] if dial.is_whole else []
+    elif dial.is_whole:
         wanted = [float(count) for count in COUNTS]
     else:
-        wanted = [share * lever.most for share in SHARES] if lever.most and lever.most <= 1 else []
-    places = sorted({lever.within(place) for place in wanted} - {lever.value})
+        wanted = [share * dial.most for share in SHARES] if dial.most and dial.most <= 1 else []
+    places = sorted({dial.within(place) for place in wanted} - {dial.value})
     return [place for place in reversed(places) if place < value], [place for place in places if place > value]
 
 
-def _of_input(judge: Judge, lever: Lever) -> Iterator[Flip]:
+def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
     """One flip a place: what turns over there together is told together.
 
     Of verdicts, of units and of ranks the nearest to either side.
     """
     base = judge.states({}) or {}
-    below, above = grid(lever)
-    looked = [judge.probe.at({lever.name: place}) for place in (*below[:1], *below[-1:], *above[:1], *above[-1:])]
+    below, above = grid(dial)
+    looked = [judge.probe.at({dial.name: place}) for place in (*below[:1], *below[-1:], *above[:1], *above[-1:])]
     if all(point.values() == judge.probe.at({}).values() for point in looked):
         return
-    if judge.rival is not None and not _moves_rank(judge, lever, looked=looked):
+    if judge.rival is not None and not _moves_rank(judge, dial, looked=looked):
         judge = replace(judge, rival=None)
     places: dict[tuple[float, float], list[Key]] = {}
     for coarse in (below, above):
         side = list(coarse)
         for turns in CLASSES:
-            crossed = _steps(judge, lever, side=side, base=base)
+            crossed = _steps(judge, dial, side=side, base=base)
             mine = {key: step for key, step in crossed.items() if key[0] in turns}
-            for place, keys in _nearest(judge, lever, crossed=mine, base=base).items():
+            for place, keys in _nearest(judge, dial, crossed=mine, base=base).items():
                 places.setdefault(place, []).extend(keys)
                 # Where a unit is bought, what its loss means may turn over for a short stretch: look there too.
-                side = sorted({*side, *place}, key=lambda at: abs(at - float(lever.value)))
+                side = sorted({*side, *place}, key=lambda at: abs(at - float(dial.value)))
     for (holds, value), keys in places.items():
-        yield _flip(judge, lever, holds=holds, value=value, keys=keys)
+        yield _flip(judge, dial, holds=holds, value=value, keys=keys)
 
 
-def _moves_rank(judge: Judge, lever: Lever, *, looked: Sequence[Point]) -> bool:
+def _moves_rank(judge: Judge, dial: Dial, *, looked: Sequence[Point]) -> bool:
     """Whether it can change who is cheaper: the other design is worked out only then."""
     cost = judge.probe.at({}).value(judge.cost)
-    return lever.name in (judge.rival.change if judge.rival else ()) or any(
+    return dial.name in (judge.rival.change if judge.rival else ()) or any(
         point.value(judge.cost) != cost for point in looked
     )
 
 
 def _nearest(
-    judge: Judge, lever: Lever, *, crossed: Mapping[Key, tuple[float, float]], base: Mapping[Key, State]
+    judge: Judge, dial: Dial, *, crossed: Mapping[Key, tuple[float, float]], base: Mapping[Key, State]
 ) -> dict[tuple[float, float], list[Key]]:
     """The place nearest to the present value at which one of these turns over, and all that do so there."""
     if not crossed:
         return {}
-    first = min(crossed.values(), key=lambda step: abs(step[0] - float(lever.value)))
+    first = min(crossed.values(), key=lambda step: abs(step[0] - float(dial.value)))
     keys = [key for key, step in crossed.items() if step == first]
-    place = _narrowed(judge, lever, keys=keys, base=base, holds=first[0], beyond=first[1])
-    return {place: _turned(judge.states({lever.name: lever.within(place[1])}), keys=keys, base=base)}
+    place = _narrowed(judge, dial, keys=keys, base=base, holds=first[0], beyond=first[1])
+    return {place: _turned(judge.states({dial.name: dial.within(place[1])}), keys=keys, base=base)}
 
 
 def _steps(
-    judge: Judge, lever: Lever, *, side: Sequence[float], base: Mapping[Key, State]
+    judge: Judge, dial: Dial, *, side: Sequence[float], base: Mapping[Key, State]
 ) -> dict[Key, tuple[float, float]]:
     """Of each state the first step of the grid in which it turns over, going away from the present value."""
     found: dict[Key, tuple[float, float]] = {}
-    before = float(lever.value)
+    before = float(dial.value)
     for place in side:
-        states = judge.states({lever.name: place})
+        states = judge.states({dial.name: place})
         if states is None:
             break
         for key, state in base.items():
-            if key not in found and states.get(key, state) != state and not _is_itself(judge, lever, key=key):
+            if key not in found and states.get(key, state) != state and not _is_itself(judge, dial, key=key):
                 found[key] = (before, place)
         before = place
     return found
 
 
-def _is_itself(judge: Judge, lever: Lever, *, key: Key) -> bool:
+def _is_itself(judge: Judge, dial: Dial, *, key: Key) -> bool:
     """Whether the input is the count of those units, or of the spare ones among them."""
-    if key[0] != "units" or judge.fleet is None or not lever.is_whole:
+    if key[0] != "units" or judge.fleet is None or not dial.is_whole:
         return False
     pool = next(pool for pool in judge.pools if pool.name == key[1])
-    return lever.name == pool.spare_field or (lever.value == pool.units and lever.unit == f"{pool.noun}s")
+    return dial.name == pool.spare_field or (dial.value == pool.units and dial.unit == f"{pool.noun}s")
 
 
 def _narrowed(
-    judge: Judge, lever: Lever, *, keys: Sequence[Key], base: Mapping[Key, State], holds: float, beyond: float
+    judge: Judge, dial: Dial, *, keys: Sequence[Key], base: Mapping[Key, State], holds: float, beyond: float
 ) -> tuple[float, float]:
     """The last value at which all these states are as at present, and the first at which one is not."""
     ranked = any(turn == "rival" for turn, _name in keys)
     for _turn in range(_HALVINGS):
-        if _is_close(lever, holds, beyond):
+        if _is_close(dial, holds, beyond):
             break
         middle = (holds + beyond) / 2
-        middle = float(int(middle)) if lever.is_whole else middle
-        states = judge.states({lever.name: lever.within(middle)}, with_rival=ranked)
+        middle = float(int(middle)) if dial.is_whole else middle
+        states = judge.states({dial.name: dial.within(middle)}, with_rival=ranked)
         holds, beyond = (holds, middle) if _turned(states, keys=keys, base=base) else (middle, beyond)
     return holds, beyond
 
 
-def _is_close(lever: Lever, holds: float, beyond: float) -> bool:
+def _is_close(dial: Dial, holds: float, beyond: float) -> bool:
     """Near enough for the digits that are told: of a share near one, for those of what is missing to it."""
-    if lever.is_whole:
+    if dial.is_whole:
         return abs(beyond - holds) <= 1
-    missing = [abs(1 - holds)] if lever.unit == "ratio" and lever.most is not None and 0.5 < holds < 1 else []
-    size = min([abs(float(lever.value)) or abs(beyond - holds), *missing])
+    missing = [abs(1 - holds)] if dial.unit == "ratio" and dial.most is not None and 0.5 < holds < 1 else []
+    size = min([abs(float(dial.value)) or abs(beyond - holds), *missing])
     return abs(beyond - holds) <= PRECISION * size
 
 
@@ -228,15 +228,15 @@ def _turned(states: Mapping[Key, State] | None, *, keys: Sequence[Key], base: Ma
     return [key for key in keys if states is not None and states.get(key, base[key]) != base[key]]
 
 
-def _flip(judge: Judge, lever: Lever, *, holds: float, value: float, keys: Sequence[Key]) -> Flip:
-    change = {lever.name: lever.within(value)}
+def _flip(judge: Judge, dial: Dial, *, holds: float, value: float, keys: Sequence[Key]) -> Flip:
+    change = {dial.name: dial.within(value)}
     before, after = judge.probe.at({}), judge.probe.at(change)
     pools = {pool.name: pool for pool in judge.fleet(after).pools} if judge.fleet else {}
     seen = Seen(before, after, was=judge.states({}) or {}, becomes=judge.states(change) or {}, pools=pools)
     events = tuple(events_of(seen, keys=keys, cost=judge.cost))
-    relative = (value - float(lever.value)) / abs(float(lever.value)) if lever.value else None
-    said = sentence(lever, holds=holds, value=value, relative=relative, events=events)
-    return Flip(lever, holds, value, relative, events, said)
+    relative = (value - float(dial.value)) / abs(float(dial.value)) if dial.value else None
+    said = sentence(dial, holds=holds, value=value, relative=relative, events=events)
+    return Flip(dial, holds, value, relative, events, said)
 
 
 def _held(point: Point) -> Iterator[tuple[str, bool]]:

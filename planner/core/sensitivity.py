@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.core.levers import USUAL, Lever, Unmoved, levers
+from planner.core.dials import USUAL, Dial, Unmoved, dials
 from planner.core.probing import Point, Probe
 from planner.core.quantities import SAME
 from planner.core.result import MetricDef
@@ -43,7 +43,7 @@ class End:
 class Bar:
     """One input: its ends, how far apart the figures are, and the relative change of the figure a relative change."""
 
-    lever: Lever
+    dial: Dial
     ends: tuple[End, ...]
     swing: float
     elasticity: float | None
@@ -74,7 +74,7 @@ class Tornado:
     base: Point
     value: float | None
     bars: tuple[Bar, ...]
-    still: tuple[Lever, ...]
+    still: tuple[Dial, ...]
     refused: tuple[Bar, ...]
     unmoved: tuple[Unmoved, ...]
 
@@ -90,68 +90,68 @@ def tornado(probe: Probe, *, metric: MetricDef, spans: Mapping[str, Span] | None
     doi:10.1287/inte.22.6.40.
     """
     base = probe.at({})
-    known, unmoved = levers(probe.base)
+    known, unmoved = dials(probe.base)
     given = spans or {}
     bars, zeros = [], []
-    for lever in known:
-        span = given.get(lever.name)
-        if lever.value == 0 and not lever.is_choice and not lever.is_whole and span is None:
-            zeros.append(Unmoved(lever.name, lever.label, "zero"))
+    for dial in known:
+        span = given.get(dial.name)
+        if dial.value == 0 and not dial.is_choice and not dial.is_whole and span is None:
+            zeros.append(Unmoved(dial.name, dial.label, "zero"))
             continue
-        bars.append(_bar(probe, lever, metric=metric.name, span=span, base=base.value(metric.name)))
+        bars.append(_bar(probe, dial, metric=metric.name, span=span, base=base.value(metric.name)))
     moving = [bar for bar in bars if bar.moves]
     return Tornado(
         metric=metric,
         base=base,
         value=base.value(metric.name),
-        bars=tuple(sorted(moving, key=lambda bar: (-bar.swing, bar.lever.label))),
-        still=tuple(bar.lever for bar in bars if not bar.moves and not bar.is_refused),
+        bars=tuple(sorted(moving, key=lambda bar: (-bar.swing, bar.dial.label))),
+        still=tuple(bar.dial for bar in bars if not bar.moves and not bar.is_refused),
         refused=tuple(bar for bar in bars if bar.is_refused),
         unmoved=(*zeros, *unmoved),
     )
 
 
-def usual_span(lever: Lever) -> Span:
+def usual_span(dial: Dial) -> Span:
     """A tenth of the input to either side, whole inputs at least by one; within the bounds."""
-    low, high = sorted((lever.within(lever.moved(-USUAL)), lever.within(lever.moved(USUAL))))
+    low, high = sorted((dial.within(dial.moved(-USUAL)), dial.within(dial.moved(USUAL))))
     return Span(low, high)
 
 
-def _bar(probe: Probe, lever: Lever, *, metric: str, span: Span | None, base: float | None) -> Bar:
-    ends = _alternatives(probe, lever, metric=metric) if lever.is_choice else _ends(probe, lever, metric, span=span)
+def _bar(probe: Probe, dial: Dial, *, metric: str, span: Span | None, base: float | None) -> Bar:
+    ends = _alternatives(probe, dial, metric=metric) if dial.is_choice else _ends(probe, dial, metric, span=span)
     known = [end.figure for end in ends if end.figure is not None]
     figures = [*known, *([base] if base is not None else [])]
     swing = max(figures) - min(figures) if figures else 0.0
     is_same = not figures or swing <= SAME * max(abs(figure) for figure in figures)
-    return Bar(lever, ends, 0.0 if is_same else swing, None if lever.is_choice else _elasticity(lever, ends, base=base))
+    return Bar(dial, ends, 0.0 if is_same else swing, None if dial.is_choice else _elasticity(dial, ends, base=base))
 
 
-def _alternatives(probe: Probe, lever: Lever, *, metric: str) -> tuple[End, ...]:
-    return tuple(_end(probe, lever, metric, value=value, is_clipped=False) for value in lever.alternatives)
+def _alternatives(probe: Probe, dial: Dial, *, metric: str) -> tuple[End, ...]:
+    return tuple(_end(probe, dial, metric, value=value, is_clipped=False) for value in dial.alternatives)
 
 
-def _ends(probe: Probe, lever: Lever, metric: str, *, span: Span | None) -> tuple[End, ...]:
-    asked = (span.low, span.high) if span else tuple(sorted((lever.moved(-USUAL), lever.moved(USUAL))))
+def _ends(probe: Probe, dial: Dial, metric: str, *, span: Span | None) -> tuple[End, ...]:
+    asked = (span.low, span.high) if span else tuple(sorted((dial.moved(-USUAL), dial.moved(USUAL))))
     found = []
     for end in asked:
-        value = lever.within(end)
-        found.append(_end(probe, lever, metric, value=value, is_clipped=not math.isclose(value, end, rel_tol=SAME)))
+        value = dial.within(end)
+        found.append(_end(probe, dial, metric, value=value, is_clipped=not math.isclose(value, end, rel_tol=SAME)))
     return tuple(found)
 
 
-def _end(probe: Probe, lever: Lever, metric: str, *, value: Any, is_clipped: bool) -> End:
-    point = probe.at({} if value == lever.value else {lever.name: value})
-    return End(value, lever.said(value), point, point.value(metric), is_clipped)
+def _end(probe: Probe, dial: Dial, metric: str, *, value: Any, is_clipped: bool) -> End:
+    point = probe.at({} if value == dial.value else {dial.name: value})
+    return End(value, dial.said(value), point, point.value(metric), is_clipped)
 
 
-def _elasticity(lever: Lever, ends: Sequence[End], *, base: float | None) -> float | None:
+def _elasticity(dial: Dial, ends: Sequence[End], *, base: float | None) -> float | None:
     """Arc elasticity about the design, over both ends or over the one that has a figure; None where it has no base."""
-    if not base or not lever.value:
+    if not base or not dial.value:
         return None
     known = [(float(end.value), end.figure) for end in ends if end.figure is not None]
-    known += [(float(lever.value), base)] if len(known) == 1 else []
+    known += [(float(dial.value), base)] if len(known) == 1 else []
     if len(known) < 2 or known[0][0] == known[-1][0]:
         return None
     (low, at_low), (high, at_high) = min(known), max(known)
-    found = ((at_high - at_low) / base) / ((high - low) / float(lever.value))
+    found = ((at_high - at_low) / base) / ((high - low) / float(dial.value))
     return found if math.isfinite(found) else None

@@ -111,7 +111,7 @@ def draw(
     size = max(draws // BATCHES, 2)
     streams = dict.fromkeys((*(law.stream for law in laws), CALIBRATION))
     at = {name: places(name, seed=seed, batches=BATCHES, size=size) for name in streams}
-    columns = {law.lever.name: law.at(at[law.stream]) for law in laws}
+    columns = {law.dial.name: law.at(at[law.stream]) for law in laws}
     found = []
     for batch in range(BATCHES):
         rows = slice(batch * size, (batch + 1) * size)
@@ -206,7 +206,7 @@ def _all_met(sample: Sample) -> NDArray[np.bool_]:
 
 
 def _typed(laws: Sequence[Drawn], columns: Mapping[str, Array], rows: slice) -> dict[str, list[Any]]:
-    kinds = {law.lever.name: int if law.lever.is_whole else float for law in laws}
+    kinds = {law.dial.name: int if law.dial.is_whole else float for law in laws}
     return {name: [kinds[name](value) for value in column[rows]] for name, column in columns.items()}
 
 

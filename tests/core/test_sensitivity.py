@@ -48,7 +48,7 @@ def probe(**spec: Any) -> Probe:
 
 
 def bar(found: Tornado, name: str) -> Bar:
-    return next(each for each in found.bars if each.lever.name == name)
+    return next(each for each in found.bars if each.dial.name == name)
 
 
 def test_elasticities_are_the_derivatives_of_a_product_of_powers() -> None:
@@ -61,9 +61,9 @@ def test_elasticities_are_the_derivatives_of_a_product_of_powers() -> None:
 
 def test_bars_are_sorted_by_swing_and_what_changes_nothing_is_counted() -> None:
     found = tornado(probe(), metric=COST)
-    assert [each.lever.name for each in found.bars] == ["number", "speed", "price"]
+    assert [each.dial.name for each in found.bars] == ["number", "speed", "price"]
     assert bar(found, "number").swing == pytest.approx(50 * (1.21 - 0.81))
-    assert [lever.name for lever in found.still] == ["rate", "units", "idle"]
+    assert [dial.name for dial in found.still] == ["rate", "units", "idle"]
     assert [(each.name, each.why) for each in found.unmoved] == [("spare", "zero")]
 
 
@@ -80,14 +80,14 @@ def test_an_end_without_the_figure_carries_the_reason() -> None:
 
 
 def of_input(found: tuple[Flip, ...], name: str) -> list[float]:
-    return [flip.holds for flip in found if flip.lever.name == name]
+    return [flip.holds for flip in found if flip.dial.name == name]
 
 
 def test_flips_are_found_to_both_sides_of_a_valley() -> None:
     found = flips(Judge(probe()))
     assert sorted(of_input(found.found, "rate")) == pytest.approx([2.0, 4.0], abs=2e-3)
     assert of_input(found.found, "speed") == pytest.approx([8 / 3], rel=1e-3)
-    assert "price" in {lever.name for lever in found.steady}
+    assert "price" in {dial.name for dial in found.steady}
 
 
 def test_a_rival_is_cheaper_from_where_the_prices_meet() -> None:
@@ -129,7 +129,7 @@ def reference() -> tuple[Flip, ...]:
 
 def test_units_of_the_reference_step_where_the_arithmetic_says(reference: tuple[Flip, ...]) -> None:
     units = {
-        (flip.lever.name, flip.value > flip.lever.value): flip for flip in reference if flip.events[0].turn == "units"
+        (flip.dial.name, flip.value > flip.dial.value): flip for flip in reference if flip.events[0].turn == "units"
     }
     assert units["peak_rps", True].holds == pytest.approx(DECODE_RATE_FOR_TWO, rel=1e-3)
     assert units["peak_rps", False].value == pytest.approx(PREFILL_RATE_FOR_SEVEN, rel=1e-3)
@@ -141,7 +141,7 @@ def test_units_of_the_reference_step_where_the_arithmetic_says(reference: tuple[
 def test_a_third_decode_unit_also_wins_n_plus_1_though_only_for_a_stretch(reference: tuple[Flip, ...]) -> None:
     # Of 3 units 2 are left: they carry 666 req/s, so from 555 to 666 req/s the loss of one is survived.
     assert math.isclose(2 * 144 * 1850 / 800, 666)
-    more = next(flip for flip in reference if flip.lever.name == "peak_rps" and flip.value > 500)
+    more = next(flip for flip in reference if flip.dial.name == "peak_rps" and flip.value > 500)
     assert ("objective", "decode_n_plus_1") in {(event.turn, event.name) for event in more.events}
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from planner.core.batch import BatchResult, Figures
+from planner.core.dials import Dial
 from planner.core.draws import Array, Drawn, Spread, places
-from planner.core.levers import Lever
 from planner.core.result import Answer, Metric, MetricDef, Result
 from planner.core.uncertainty import Sample, contest, draw, spread_of, summary
 from planner.core.variance import first_order, rank_correlation
@@ -19,8 +19,8 @@ from planner.core.variance import first_order, rank_correlation
 COST = MetricDef("cost", "Cost", "USD/h", "lower")
 
 
-def law(name: str, low: float, high: float, *, shape: Any = "uniform", **lever: Any) -> Drawn:
-    return Drawn(Lever(name, name.title(), "", (low + high) / 2, **lever), low, high, shape, "the test")
+def law(name: str, low: float, high: float, *, shape: Any = "uniform", **dial: Any) -> Drawn:
+    return Drawn(Dial(name, name.title(), "", (low + high) / 2, **dial), low, high, shape, "the test")
 
 
 def batch_of(cost: Callable[..., Any]) -> Callable[[Mapping[str, Sequence[Any]]], BatchResult]:
@@ -128,7 +128,7 @@ def test_slower_makes_a_rate_lower_and_a_time_longer() -> None:
 
 def test_a_stated_rate_is_drawn_instead_of_a_range() -> None:
     of = result(value=10.0, low=5.0, high=20.0, basis="assumed")
-    rate = Drawn(Lever("rate", "Rate", "", 4.0), 4 / 1.15, 4 * 1.15, "lognormal", "the design", is_rate=True)
+    rate = Drawn(Dial("rate", "Rate", "", 4.0), 4 / 1.15, 4 * 1.15, "lognormal", "the design", is_rate=True)
     values = sampled(lambda rate: 40 / rate, rate, of=of).figures["cost"]
     assert np.quantile(values, [0.1, 0.9]) == pytest.approx([10 / 1.15, 10 * 1.15], rel=0.01)
 

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from planner.core import kind as core
-from planner.core.levers import lever_of, levers
+from planner.core.dials import dial_of, dials
 
 
 class Small(core.Spec):
@@ -23,13 +23,13 @@ class Small(core.Spec):
 
 
 def test_numbers_and_choices_can_be_moved_and_the_others_say_why_not() -> None:
-    found, left = levers(Small())
-    assert [lever.name for lever in found] == ["rate", "share", "units", "layout", "is_on"]
+    found, left = dials(Small())
+    assert [dial.name for dial in found] == ["rate", "share", "units", "layout", "is_on"]
     assert [(each.name, each.why) for each in left] == [("left_out", "open"), ("gpu", "entry")]
 
 
 def test_a_choice_goes_through_its_alternatives_in_words() -> None:
-    layout, on = lever_of(Small(), "layout"), lever_of(Small(), "is_on")
+    layout, on = dial_of(Small(), "layout"), dial_of(Small(), "is_on")
     assert layout is not None
     assert on is not None
     assert (layout.alternatives, layout.said("joint")) == (("joint",), "Together")
@@ -43,14 +43,14 @@ def test_a_choice_goes_through_its_alternatives_in_words() -> None:
 def test_a_move_is_a_share_or_a_whole_and_held_to_the_bounds(
     name: str, share: float, moved: float, within: float
 ) -> None:
-    lever = lever_of(Small(), name)
-    assert lever is not None
-    assert lever.moved(share) == pytest.approx(moved)
-    assert lever.within(lever.moved(share)) == pytest.approx(within)
+    dial = dial_of(Small(), name)
+    assert dial is not None
+    assert dial.moved(share) == pytest.approx(moved)
+    assert dial.within(dial.moved(share)) == pytest.approx(within)
 
 
 def test_a_bound_that_is_not_included_is_not_reached() -> None:
-    share = lever_of(Small(), "share")
+    share = dial_of(Small(), "share")
     assert share is not None
     assert 0.99999 < share.within(2.0) < 1
     assert 0 < share.within(-1.0) < 0.00001

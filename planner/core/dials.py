@@ -19,7 +19,7 @@ _BESIDE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Lever:
+class Dial:
     """An input at its present value. ``least`` and ``most`` are bounds; ``alternatives`` other values of a choice."""
 
     name: str
@@ -70,39 +70,39 @@ class Unmoved:
     why: Literal["open", "zero", "entry"]
 
 
-def levers(spec: Spec) -> tuple[tuple[Lever, ...], tuple[Unmoved, ...]]:
+def dials(spec: Spec) -> tuple[tuple[Dial, ...], tuple[Unmoved, ...]]:
     """Every input that can be moved, and those that cannot, both in the order of the spec."""
-    found: list[Lever] = []
+    found: list[Dial] = []
     left: list[Unmoved] = []
     for name, info in type(spec).model_fields.items():
         value = getattr(spec, name)
-        lever = _lever(name, info, value=value)
-        if lever is not None:
-            found.append(lever)
+        dial = _dial(name, info, value=value)
+        if dial is not None:
+            found.append(dial)
             continue
         why: Literal["open", "entry"] = "open" if value is None and _is_number(_inner(info)) else "entry"
         left.append(Unmoved(name, info.title or name, why))
     return tuple(found), tuple(left)
 
 
-def lever_of(spec: Spec, name: str) -> Lever | None:
+def dial_of(spec: Spec, name: str) -> Dial | None:
     """The input of this name, where it can be moved."""
     info = type(spec).model_fields.get(name)
-    return None if info is None else _lever(name, info, value=getattr(spec, name))
+    return None if info is None else _dial(name, info, value=getattr(spec, name))
 
 
-def _lever(name: str, info: FieldInfo, *, value: Any) -> Lever | None:
+def _dial(name: str, info: FieldInfo, *, value: Any) -> Dial | None:
     meta: Mapping[str, Any] = info.json_schema_extra if isinstance(info.json_schema_extra, Mapping) else {}
     inner = _inner(info)
     label, group = info.title or name, str(meta.get("group", ""))
     choices = (True, False) if inner is bool else get_args(inner) if get_origin(inner) is Literal else ()
     if choices and value is not None:
         others = tuple(choice for choice in choices if choice != value)
-        return Lever(name, label, group, value, alternatives=others, labels=meta.get("labels", {})) if others else None
+        return Dial(name, label, group, value, alternatives=others, labels=meta.get("labels", {})) if others else None
     if value is None or isinstance(value, bool) or not _is_number(inner):
         return None
     least, most = _bounds(info, near=_BESIDE * (abs(float(value)) or 1.0), whole=inner is int)
-    return Lever(
+    return Dial(
         name, label, group, value, unit=str(meta.get("unit", "")), shown=str(meta.get("shown_unit", "")),
         is_whole=inner is int, least=least, most=most,
     )  # fmt: skip
