@@ -11,20 +11,22 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from planner.catalog import kernels, names, pricing, shipped_traces, tables
 from planner.catalog.figure_schema import EntryContent
 from planner.catalog.importers import excerpt
+from planner.catalog.programs import LAUNCH, ProgramContent
 from planner.catalog.schema import TABLES, WorkloadContent
 from planner.core import llm_names
 from planner.core.catalog import ApiPrice, Currency, Engine, Figure, Gpu, Link, Llm, Price, Table, UnknownEntry
 from planner.core.latency import KernelTimes, Ranks
+from planner.core.launch import Program
 from planner.core.simulation import Workload
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -38,6 +40,7 @@ VALIDATION = "validation"
 _DOLLAR = Currency(
     slug="usd", name="US dollar", code="USD", rates=(Figure(1.0, "USD", source="one dollar is one dollar"),)
 )
+Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class CatalogFileError(ValueError):
@@ -64,11 +67,28 @@ class Record:
 
 def checked(table: str, payload: Mapping[str, Any], *, where: str) -> Record:
     """The record of a payload; raises `CatalogFileError` that names ``where`` and each key that is wrong."""
+    return Record(table, _validated(TABLES[table], payload, where=where), payload)
+
+
+def _validated(model: type[Checked], payload: Mapping[str, Any], *, where: str) -> Checked:
     try:
-        return Record(table, TABLES[table].model_validate(dict(payload)), payload)
+        return model.model_validate(dict(payload))
     except ValidationError as error:
         problems = [(".".join(str(part) for part in each["loc"]), each["msg"]) for each in error.errors()]
         raise CatalogFileError(where, problems) from None
+
+
+@cache
+def programs(folder: Path) -> Mapping[str, Program]:
+    """The programs that ``launch/`` of a folder documents, by slug; raises `CatalogFileError`."""
+    found = {}
+    for path in sorted((folder / LAUNCH).glob("*.toml")):
+        where = path.relative_to(folder).as_posix()
+        content = _validated(ProgramContent, _toml(path, folder), where=where)
+        if content.slug != path.stem:
+            raise CatalogFileError(where, [("slug", f"“{content.slug}” must be the name of its file, “{path.stem}”")])
+        found[content.slug] = content.plain()
+    return MappingProxyType(found)
 
 
 def load(folder: Path = DATA) -> FileCatalog:
@@ -124,8 +144,9 @@ def _toml(path: Path, folder: Path) -> dict[str, Any]:
 
 def _refuse_unknown_folders(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
-        if path.is_dir() and path.name not in (*TABLES, CALIBRATIONS, MEASURED, VALIDATION):
-            known = ", ".join((*TABLES, CALIBRATIONS, MEASURED, VALIDATION))
+        known_folders = (*TABLES, CALIBRATIONS, MEASURED, VALIDATION, LAUNCH)
+        if path.is_dir() and path.name not in known_folders:
+            known = ", ".join(known_folders)
             raise CatalogFileError(path.name, [("", f"no table has this name; known are {known}")])
 
 
@@ -332,6 +353,13 @@ class FileCatalog:
             index = {names.key(known): known for known in self._measured}
             raise UnknownEntry(table=CALIBRATIONS, slug=name, nearest=names.nearest(name, index))
         return self._measured[name]
+
+    def program(self, slug: str) -> Program:
+        """A program with its documented options; raises `UnknownEntry`. No estimate reads it: no part of the digest."""
+        known = programs(self.folder)
+        if slug not in known:
+            raise UnknownEntry(table=LAUNCH, slug=slug, nearest=tuple(known))
+        return known[slug]
 
     def workload(self, name: str) -> Workload:
         """The requests of a trace, the same object at every call; raises `UnknownEntry`, for a profile too."""

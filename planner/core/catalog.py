@@ -14,6 +14,7 @@ from planner.core.latency import KernelTimes, Ranks
 from planner.core.llm import CompressedKv, Indexer, LinearAttention, Llm, Mla, Moe, SlidingWindow
 
 if TYPE_CHECKING:
+    from planner.core.launch import Program
     from planner.core.simulation import Workload
 
 __all__ = [
@@ -211,6 +212,10 @@ class Catalog(Protocol):
 
     def table(self, name: str) -> Table:
         """Measured rows (``calibrations/<name>.csv``) and how they are used; the same object at every call."""
+        ...
+
+    def program(self, slug: str) -> Program:
+        """A program that runs designs, with its documented options."""
         ...
 
     @property

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from planner.core.batch import Batch
     from planner.core.catalog import Catalog
     from planner.core.fleet import Fleet
+    from planner.core.launch import Launcher
     from planner.core.result import Result
     from planner.core.search import Search
 
@@ -40,3 +41,4 @@ class Planning:
     batch: Batch | None = None
     search: Search | None = None
     uncertain: Uncertain = Uncertain()
+    launch: Launcher | None = None

@@ -1,0 +1,1 @@
+"""How programs are told what a design says: checks of options, command lines, manifests."""

@@ -1,0 +1,65 @@
+"""What a server is called in options of TensorRT-LLM: some on the command line, the rest in a file of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from planner.core.launch import Asked
+from planner.core.launching.server import ANYWHERE, HTTP_PORT, Server, Way, same, translated
+
+
+def asked(server: Server) -> Iterator[Asked]:
+    """All of a server; MPI starts its nodes together."""
+    ranks, copies = server.ranks, server.copies
+    yield server.model
+    yield Asked("host", ANYWHERE, "reached from outside its container")
+    yield Asked("port", HTTP_PORT, "the port of the service")
+    yield Asked("backend", "pytorch", "the backend that the figures are of")
+    yield same(copies if copies.value > 1 else ranks, "tensor_parallel", ranks.value * copies.value)
+    if server.stages.value > 1:
+        yield same(server.stages, "pipeline_parallel", server.stages.value)
+    if copies.value > 1:
+        yield same(copies, "attention_copies", True)
+    if server.nodes > 1:
+        yield Asked("gpus_per_node", server.gpus_per_node, "GPUs of a node")
+    yield from translated(server, ways=WAYS)
+
+
+def _experts(server: Server, given: Asked) -> Iterator[Asked]:
+    if given.value > 1:
+        yield same(given, "expert_parallel", given.value)
+
+
+def _nothing(server: Server, given: Asked) -> Iterator[Asked]:
+    """Left to the checkpoint: its settings say it."""
+    yield from ()
+
+
+def _draft(server: Server, given: Asked) -> Iterator[Asked]:
+    if given.value > 0:
+        yield same(given, "draft_by", "MTP")
+        yield same(given, "draft_steps", given.value)
+
+
+def _handover(server: Server, given: Asked) -> Iterator[Asked]:
+    yield same(given, "kv_transfer", "DEFAULT")
+    if server.role == "prefill":
+        yield same(given, "no_overlap_scheduler", True, why="context servers run without it")
+
+
+def _if_set(server: Server, given: Asked) -> Iterator[Asked]:
+    if given.value not in (0, False, "none"):
+        yield given
+
+
+WAYS: Mapping[str, Way] = {
+    "experts": _experts,
+    "weights": _nothing,
+    "draft": _draft,
+    "handover": _handover,
+    "redundant_experts": _if_set,
+    "all_to_all": _if_set,
+    "graphs": _if_set,
+    "overlap": _if_set,
+    "adapters": _if_set,
+}
