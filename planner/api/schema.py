@@ -172,6 +172,7 @@ def _of_kind(kind: DesignKind) -> dict[str, dict[str, Any]]:
         "EstimateBatchRequest": _object({**named, "specs": specs}, required=["kind", "specs"]),
         "DesignRequest": _object({**named, **described, "spec": spec}, required=["kind", "name"]),
         "SimulationRequest": _object({**named, "spec": spec, **_simulation_fields()}, required=["kind"]),
+        "LaunchRequest": _object({**named, "spec": spec, "target": TEXT}, required=["kind"]),
         "Estimate": _object({**named, **answered}, required=["kind", *answered]),
     }
 

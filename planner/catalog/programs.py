@@ -32,10 +32,10 @@ class OptionContent(Content):
     type: OptionType
     source: _Name
     place: Place = "argument"
-    choices: list[str | int] = []
+    choices: list[str | int] = Field(default_factory=list)
     least: float | None = None
     most: float | None = None
-    spelled: dict[str, str] = {}
+    spelled: dict[str, str] = Field(default_factory=dict)
     since: _Version = ""
     until: _Version = ""
 
@@ -50,12 +50,12 @@ class ProgramContent(Content):
     slug: Slug
     name: Word
     version: _Version = ""
-    command: list[Word] = []
+    command: list[Word] = Field(default_factory=list)
     image: Annotated[str, Field(max_length=120)] = ""
     source: _Name
     documents: dict[_Name, DocumentContent]
-    needs: dict[_Name, _Name] = {}
-    vendors: list[Word] = []
+    needs: dict[_Name, _Name] = Field(default_factory=dict)
+    vendors: list[Word] = Field(default_factory=list)
     options: Annotated[list[OptionContent], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -98,4 +98,3 @@ class ProgramContent(Content):
             since=option.since,
             until=option.until,
         )
-

@@ -1,7 +1,7 @@
 """What starts a design: commands and manifests, each setting with the input it comes from and where it is documented.
 
-A kind says what it asks (`Asked`), in the planner's names; a `Program` of the catalog knows the option that says so, and
-what the option takes. Nothing is offered while something is refused.
+A kind says what it asks (`Asked`), in the planner's names; a `Program` of the catalog knows the option that says so,
+and what it takes. Nothing is offered while something is refused.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ class Planning:
     catalog)`` is the figures of many specs at once: the base with the fields of ``columns`` replaced, a value a point;
     `planner.core.batch.one_by_one` does it for a kind that has none. ``search`` are the levers of the cheapest design
     that meets its objectives. ``uncertain`` says which inputs are guesses.
+    ``launch`` is how a design is started: commands and manifests.
     """
 
     fleet: Callable[[Any, Result, Catalog], Fleet] | None = None

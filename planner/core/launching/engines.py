@@ -18,6 +18,7 @@ SGLANG = Target("sglang", "SGLang")
 TENSORRT_LLM = Target("tensorrt_llm", "TensorRT-LLM")
 ENGINES = (VLLM, SGLANG, TENSORRT_LLM)
 SETTINGS_FILE = "settings.yaml"
+_WORK_FOLDER = "/workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,8 @@ def _under_slurm(server: Server, slurm: Program) -> Settled:
 def _version_notes(server: Server, program: Program) -> tuple[str, ...]:
     given, read = numbers(server.version), numbers(program.version)
     if given and given[: len(read)] < read:
-        return (
-            f"The options are those of the documentation of {program.name} {program.version}; "
-            f"the design runs {server.version}.",
-        )
+        read_of = f"The options are those of the documentation of {program.name} {program.version}"
+        return (f"{read_of}; the design runs {server.version}.",)
     return ()
 
 
@@ -145,9 +144,7 @@ def _made(told: Told, catalog: Catalog) -> _Made:
 def command_line(told: Told, *, node: Settled = NOTHING, program: Sequence[str] = ()) -> str:
     """The engine's command for a shell."""
     settings = (*told.engine.settings, *node.settings)
-    return shell.line(
-        program or told.program.command, shell.arguments(settings), variables=shell.environment(settings)
-    )
+    return shell.line(program or told.program.command, shell.arguments(settings), variables=shell.environment(settings))
 
 
 def _over_nodes(told: Told, *, own: tuple[Manifest, ...]) -> _Made:
@@ -186,18 +183,18 @@ def _pod(told: Told, *, leads: bool) -> kubernetes.Pod:
 
 
 def _docker(told: Told, docker: Program, *, files: Mapping[str, str]) -> tuple[Command, Settled]:
-    asked = (
+    asked = [
         Asked("gpus", "all", "all GPUs of the node"),
         Asked("ipc", "host", "ranks share memory"),
         Asked("publish", f"{HTTP_PORT}:{HTTP_PORT}", "the port of the service"),
         Asked("token", "HF_TOKEN", "to fetch the checkpoint"),
-    )
+    ]
+    if files:
+        here = f"./{told.server.name}-{SETTINGS_FILE}:{_WORK_FOLDER}/{SETTINGS_FILE}"
+        asked += [Asked("volume", here, "the settings"), Asked("folder", _WORK_FOLDER, "where the settings are")]
     settled = settle(docker, asked, role=told.server.role)
     rows = shell.arguments(settled.settings)
     rows += [["-e", f"{name}={value}"] for name, value in shell.environment(told.engine.settings).items()]
-    if files:
-        rows.append(["-v", f"./{told.server.name}-{SETTINGS_FILE}:/workspace/{SETTINGS_FILE}"])
-        rows.append(["-w", "/workspace"])
     inside = shell.line((image_of(told), *_entry(told)), shell.arguments(told.engine.settings))
     text = " \\\n  ".join([shell.line(docker.command, rows), inside])
     return Command(told.server.title, "on one node, in a container", text), settled
@@ -227,5 +224,3 @@ def settings_files(told: Told) -> dict[str, str]:
             inside = inside.setdefault(folder, {})
         inside[last] = each.value
     return {SETTINGS_FILE: kubernetes.dumped(found)} if found else {}
-
-

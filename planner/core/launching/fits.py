@@ -15,7 +15,7 @@ _WHILE_LOADING = ("fp8",)
 
 def refusals(server: Server, program: Program, settled: Settled) -> Iterator[Refusal]:
     """Settings that the LLM, the GPU or the shape of a unit rules out."""
-    for found in (
+    yield from (
         *_vendor(server, program, settled),
         *_world(server, settled),
         *_heads(server, settled),
@@ -25,15 +25,16 @@ def refusals(server: Server, program: Program, settled: Settled) -> Iterator[Ref
         *_formats(server, program),
         *_drafts(server, settled),
         *_batch(program, settled),
-    ):
-        yield found
+    )
 
 
 def _of(settled: Settled, name: str) -> Setting | None:
     return next((each for each in settled.settings if each.option.name == name), None)
 
 
-def _refused(setting: Setting | None, reason: str, change: str, *, role: str, flag: str = "", field: str = "") -> Refusal:
+def _refused(
+    setting: Setting | None, reason: str, change: str, *, role: str, flag: str = "", field: str = ""
+) -> Refusal:
     if setting is None:
         return Refusal(flag, "", reason, change, field, role)
     return Refusal(setting.flag, setting.text, reason, change, setting.asked.field or field, role)
@@ -41,7 +42,8 @@ def _refused(setting: Setting | None, reason: str, change: str, *, role: str, fl
 
 def _vendor(server: Server, program: Program, settled: Settled) -> Iterator[Refusal]:
     if program.vendors and server.gpu.vendor not in program.vendors:
-        reason = f"{program.name} runs on GPUs of {' and '.join(program.vendors)}; {server.gpu.name} is of {server.gpu.vendor}."
+        makers = " and ".join(program.vendors)
+        reason = f"{program.name} runs on GPUs of {makers}; {server.gpu.name} is of {server.gpu.vendor}."
         yield _refused(_of(settled, "model"), reason, "Choose another engine, or another GPU.", role=server.role)
 
 
@@ -107,14 +109,20 @@ def _formats(server: Server, program: Program) -> Iterator[Refusal]:
     for asked, what in ((weights, "weights"), (kv, "KV cache")):
         figure = program.needs.get(str(asked.value)) if asked is not None else None
         if asked is not None and figure and not server.gpu.has(figure):
-            reason = f"{program.name} runs {asked.value.upper()} where the GPU computes in it; the catalog has no such rate of {server.gpu.name}."
+            reason = (
+                f"{program.name} runs {asked.value.upper()} where the GPU computes in it; "
+                f"the catalog has no such rate of {server.gpu.name}."
+            )
             yield Refusal(what, asked.value, reason, "Choose another format or another GPU.", asked.field, server.role)
     stored = stored_format(server)
     wide = ("bf16", "fp16")
     if weights is None or weights.value == stored or (weights.value in wide and stored in wide):
         return
     if weights.value not in _WHILE_LOADING or stored not in wide or server.engine == "tensorrt_llm":
-        reason = f"{server.model.value} is in {stored.upper()}, and no option makes {weights.value.upper()} of it while it loads."
+        reason = (
+            f"{server.model.value} is in {stored.upper()}, and no option makes {weights.value.upper()} of it "
+            "while it loads."
+        )
         change = f"Name a checkpoint in {weights.value.upper()} as the LLM, by its name on Hugging Face."
         yield Refusal("weights", str(weights.value), reason, change, weights.field, server.role)
 
@@ -124,7 +132,9 @@ def _drafts(server: Server, settled: Settled) -> Iterator[Refusal]:
     if asked is not None and asked.value > 0 and not server.llm.mtp_layers:
         setting = _of(settled, "draft") or _of(settled, "draft_steps")
         reason = f"The catalog knows no draft layer of {server.llm.name}."
-        yield _refused(setting, reason, "Switch drafting off, or choose an LLM that brings its draft layer.", role=server.role)
+        yield _refused(
+            setting, reason, "Switch drafting off, or choose an LLM that brings its draft layer.", role=server.role
+        )
 
 
 def _batch(program: Program, settled: Settled) -> Iterator[Refusal]:
@@ -140,8 +150,16 @@ def longest(settled: Settled, *, pool_tokens: float | None, field: str, role: st
     if setting is None:
         return
     if pool_tokens is None or pool_tokens < 1:
-        yield _refused(setting, "There is no KV pool: the weights leave no memory for it.", "Use more GPUs.", role=role, field=field)
+        yield _refused(
+            setting,
+            "There is no KV pool: the weights leave no memory for it.",
+            "Use more GPUs.",
+            role=role,
+            field=field,
+        )
     elif setting.value > pool_tokens:
         room = int(pool_tokens)
         reason = f"Requests of {setting.value:,} tokens are allowed, and the KV pool holds {show(room, 'tokens')}."
-        yield _refused(setting, reason, f"Allow at most {room:,} tokens, or leave more memory to the pool.", role=role, field=field)
+        yield _refused(
+            setting, reason, f"Allow at most {room:,} tokens, or leave more memory to the pool.", role=role, field=field
+        )

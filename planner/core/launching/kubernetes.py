@@ -39,9 +39,8 @@ def settled(server: Server, program: Program) -> Settled:
     """Replicas, nodes of a unit and GPUs of a node as Kubernetes takes them."""
     name, _resource = _GPU_RESOURCES.get(server.gpu.vendor, _GPU_RESOURCES["NVIDIA"])
     gpus = Asked(name, server.gpus_of_a_node, "GPUs of a pod: those of a unit on a node", server.ranks.field)
-    if server.nodes == 1:
-        asked = (same(server.units, "replicas", int(server.units.value)), gpus)
-    else:
+    asked: tuple[Asked, ...] = (same(server.units, "replicas", int(server.units.value)), gpus)
+    if server.nodes > 1:
         size = Asked("group_size", server.nodes, f"{server.gpus} GPUs of a unit, {server.gpus_per_node} a node")
         asked = (same(server.units, "groups", int(server.units.value)), size, gpus)
     return settle(program, asked, role=server.role)
@@ -126,7 +125,9 @@ def _environment(variables: Mapping[str, str]) -> list[dict[str, Any]]:
     ]
     for name, value in variables.items():
         if name == "VLLM_NIXL_SIDE_CHANNEL_PORT":
-            rows.append({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
+            rows.append(
+                {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+            )
         rows.append({"name": name, "value": str(value)})
     return rows
 
@@ -148,5 +149,3 @@ def _config_map(server: Server, files: Mapping[str, str]) -> dict[str, Any]:
         "metadata": {"name": f"{server.name}-settings"},
         "data": dict(files),
     }
-
-

@@ -30,7 +30,9 @@ class Settled:
 
     def __add__(self, other: Settled) -> Settled:
         return Settled(
-            self.settings + other.settings, self.refusals + other.refusals, tuple(dict.fromkeys(self.notes + other.notes))
+            self.settings + other.settings,
+            self.refusals + other.refusals,
+            tuple(dict.fromkeys(self.notes + other.notes)),
         )
 
     def value(self, name: str) -> Any:
@@ -65,7 +67,14 @@ def _unknown(program: Program, asked: Asked, *, role: str, refusals: list[Refusa
     if asked.needed:
         reason = f"{program.name} documents no option for this ({what})."
         refusals.append(
-            Refusal(what, value_text(asked.value), reason, "Leave it out of the design, or choose another target.", asked.field, role)
+            Refusal(
+                what,
+                value_text(asked.value),
+                reason,
+                "Leave it out of the design, or choose another target.",
+                asked.field,
+                role,
+            )
         )
     else:
         notes.append(f"{program.name} documents no option for “{what}”; it is left to the program.")
@@ -102,7 +111,10 @@ def _bound_problem(option: Option, value: Value) -> tuple[str, str] | None:
         listed = ", ".join(str(each) for each in option.choices)
         return f"{option.flag} takes {listed}; the design says {value_text(value)}.", f"Choose one of {listed}."
     if option.least is not None and isinstance(value, int | float) and value < option.least:
-        return f"{option.flag} is at least {option.least:g}; the design says {value:g}.", f"Give {option.least:g} or more."
+        return (
+            f"{option.flag} is at least {option.least:g}; the design says {value:g}.",
+            f"Give {option.least:g} or more.",
+        )
     if option.most is not None and isinstance(value, int | float) and value > option.most:
         return f"{option.flag} is at most {option.most:g}; the design says {value:g}.", f"Give {option.most:g} or less."
     return None

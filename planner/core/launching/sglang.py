@@ -44,7 +44,7 @@ def _parallel(server: Server) -> Iterator[Asked]:
             yield same(copies, "attention_copies", True)
 
 
-def _experts(server: Server, given: Asked) -> Iterator[Asked]:
+def _experts(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 1:
         yield same(given, "expert_parallel", given.value)
 
@@ -54,10 +54,12 @@ def _weights(server: Server, given: Asked) -> Iterator[Asked]:
     if given.value in ("bf16", "fp16"):
         yield same(given, "dtype", given.value)
     elif given.value != stored:
-        yield same(given, "quantise", given.value, why=f"the checkpoint is in {stored.upper()}; quantised while it loads")
+        yield same(
+            given, "quantise", given.value, why=f"the checkpoint is in {stored.upper()}; quantised while it loads"
+        )
 
 
-def _redundant(server: Server, given: Asked) -> Iterator[Asked]:
+def _redundant(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield given
         yield same(given, "balance_experts", True, why="moves the copies to where the load is")
@@ -70,7 +72,7 @@ def _all_to_all(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "all_to_all_mode", modes.get(server.role, "auto"), why="by what the unit does")
 
 
-def _draft(server: Server, given: Asked) -> Iterator[Asked]:
+def _draft(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "draft_by", "EAGLE", why="the LLM's own draft layer")
         yield same(given, "draft_steps", given.value)
@@ -78,7 +80,7 @@ def _draft(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "draft_tokens", given.value + 1, why="the drafts and the token they follow")
 
 
-def _graphs(server: Server, given: Asked) -> Iterator[Asked]:
+def _graphs(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value is False:
         yield same(given, "eager", True)
 
@@ -101,13 +103,13 @@ def _sequences(server: Server, given: Asked) -> Iterator[Asked]:
     yield same(given, "max_num_seqs", given.value * copies, why=why)
 
 
-def _adapters(server: Server, given: Asked) -> Iterator[Asked]:
+def _adapters(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "lora", True)
         yield same(given, "lora_slots", given.value)
 
 
-def _sharded(server: Server, given: Asked) -> Iterator[Asked]:
+def _sharded(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value:
         yield given
 

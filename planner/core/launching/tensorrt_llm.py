@@ -25,17 +25,17 @@ def asked(server: Server) -> Iterator[Asked]:
     yield from translated(server, ways=WAYS)
 
 
-def _experts(server: Server, given: Asked) -> Iterator[Asked]:
+def _experts(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 1:
         yield same(given, "expert_parallel", given.value)
 
 
-def _nothing(server: Server, given: Asked) -> Iterator[Asked]:
+def _nothing(_server: Server, _given: Asked) -> Iterator[Asked]:
     """Left to the checkpoint: its settings say it."""
     yield from ()
 
 
-def _draft(server: Server, given: Asked) -> Iterator[Asked]:
+def _draft(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "draft_by", "MTP")
         yield same(given, "draft_steps", given.value)
@@ -47,7 +47,7 @@ def _handover(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "no_overlap_scheduler", True, why="context servers run without it")
 
 
-def _if_set(server: Server, given: Asked) -> Iterator[Asked]:
+def _if_set(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value not in (0, False, "none"):
         yield given
 

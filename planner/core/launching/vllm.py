@@ -32,9 +32,11 @@ def asked(server: Server) -> Iterator[Asked]:
     yield from translated(server, ways=WAYS)
 
 
-def _experts(server: Server, given: Asked) -> Iterator[Asked]:
+def _experts(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 1:
-        yield same(given, "expert_parallel", True, why="whole experts on each GPU; vLLM shares them over all of the unit")
+        yield same(
+            given, "expert_parallel", True, why="whole experts on each GPU; vLLM shares them over all of the unit"
+        )
 
 
 def _weights(server: Server, given: Asked) -> Iterator[Asked]:
@@ -42,10 +44,12 @@ def _weights(server: Server, given: Asked) -> Iterator[Asked]:
     if given.value in ("bf16", "fp16"):
         yield same(given, "dtype", given.value)
     elif given.value != stored:
-        yield same(given, "quantise", given.value, why=f"the checkpoint is in {stored.upper()}; quantised while it loads")
+        yield same(
+            given, "quantise", given.value, why=f"the checkpoint is in {stored.upper()}; quantised while it loads"
+        )
 
 
-def _redundant(server: Server, given: Asked) -> Iterator[Asked]:
+def _redundant(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "balance_experts", True)
         yield same(given, "balance_settings", {"num_redundant_experts": given.value})
@@ -58,17 +62,17 @@ def _all_to_all(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "all_to_all", f"deepep_{mode}", why=f"{given.why}; {words}")
 
 
-def _draft(server: Server, given: Asked) -> Iterator[Asked]:
+def _draft(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "draft", {"method": "mtp", "num_speculative_tokens": given.value})
 
 
-def _graphs(server: Server, given: Asked) -> Iterator[Asked]:
+def _graphs(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value is False:
         yield same(given, "eager", True)
 
 
-def _handover(server: Server, given: Asked) -> Iterator[Asked]:
+def _handover(_server: Server, given: Asked) -> Iterator[Asked]:
     yield same(given, "kv_transfer", {"kv_connector": "NixlConnector", "kv_role": "kv_both"})
     yield same(given, "side_channel_port", SIDE_CHANNEL_PORT, why="where the other pool asks for KV blocks")
 
@@ -78,13 +82,13 @@ def _overlap(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "overlap", True)
 
 
-def _adapters(server: Server, given: Asked) -> Iterator[Asked]:
+def _adapters(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value > 0:
         yield same(given, "lora", True)
         yield same(given, "lora_slots", given.value)
 
 
-def _sharded(server: Server, given: Asked) -> Iterator[Asked]:
+def _sharded(_server: Server, given: Asked) -> Iterator[Asked]:
     if given.value:
         yield same(given, "lora_sharded", True)
 
@@ -108,7 +112,9 @@ def node_asked(server: Server, place: Place, *, leads: bool) -> Iterator[Asked]:
     copies = server.copies
     if copies.value > 1:
         local = copies.value // server.nodes
-        yield same(copies, "data_parallel_local", local, why=f"of {copies.value} copies, on each of {server.nodes} nodes")
+        yield same(
+            copies, "data_parallel_local", local, why=f"of {copies.value} copies, on each of {server.nodes} nodes"
+        )
         yield Asked("data_parallel_address", place.leader_word, "the first node")
         yield Asked("data_parallel_port", RENDEZVOUS_PORT, "where the nodes meet")
         if not leads:
