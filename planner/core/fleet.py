@@ -47,6 +47,8 @@ class Pool:
     spare_value: int = 0
     """What that input says for the units bought; a unit more adds ``spare_step``."""
     spare_step: int = 1
+    price_field: str = ""
+    """The input that sets the price of its GPU-hour; "" where there is none."""
     size_field: str = ""
     """The input that sets ``unit_gpus``; "" where there is none."""
     is_billed: bool = True
@@ -116,6 +118,8 @@ class Fleet:
     demand_field: str = ""
     """The input that is its demand, in requests or turns a second; "" where nothing scales."""
     mean_to_peak: float = 1.0
+    leaves_out: str = ""
+    """What of serving its tokens the bill does not hold, in words."""
     failures: Failures | None = None
 
     def __post_init__(self) -> None:

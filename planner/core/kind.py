@@ -99,6 +99,20 @@ def long_text(
     return _field(default, label=label, group=group, help=help, extra=extra, max_length=limit)
 
 
+class Asked(Protocol):
+    """What a form asks for: the spec of a kind, or of terms."""
+
+    @property
+    def spec(self) -> type[Spec]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a page asks beside a design: only a spec, read and drawn like that of a kind."""
+
+    spec: type[Spec]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """Clarify: a question whose answer would change the design.

@@ -27,7 +27,7 @@ def office_week() -> NDArray[np.float64]:
     hour = np.arange(HOURS_PER_DAY) + 0.5
     day = np.where((hour > 7) & (hour < 21), np.sin(np.pi * (hour - 7) / 14), 0.0)
     week = np.concatenate([day] * 5 + [_WEEKEND * day] * 2)
-    return 0.1 + 0.9 * week / week.max()
+    return np.asarray(0.1 + 0.9 * week / week.max(), dtype=np.float64)
 
 
 def global_week() -> NDArray[np.float64]:

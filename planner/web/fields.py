@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from pydantic.fields import FieldInfo
 
 from planner.core import quantities
-from planner.core.kind import DesignKind
+from planner.core.kind import Asked
 
 Control = Literal["number", "numbers", "choice", "entry", "text", "lines", "json"]
 LONGEST_TYPED = 4000
@@ -69,7 +69,7 @@ class Field:
         return [words for _key, words in self.choices] or [""]
 
 
-def fields_of(kind: DesignKind) -> list[Field]:
+def fields_of(kind: Asked) -> list[Field]:
     """The controls of a kind in the order of its spec, still empty."""
     return [_field(name, info) for name, info in kind.spec.model_fields.items()]
 

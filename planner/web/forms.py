@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from planner.accounts.models import Team
 from planner.catalog import selectors as catalogs
 from planner.core.catalog import Catalog, UnknownEntry
-from planner.core.kind import DesignKind
+from planner.core.kind import Asked
 from planner.core.refusal import placed
-from planner.designs.estimation import parse_spec
+from planner.core.specs import read_spec
 from planner.web.fields import Field, NotRead, bounds_text, fields_of, filled, read, summary
 
 _TABLES = ("gpus", "llms", "engines", "links", "prices", "api_prices")
@@ -66,7 +66,7 @@ class Group:
 class SpecForm:
     """A form with its texts. ``spec`` is what could be read; it is complete only when `ok`."""
 
-    kind: DesignKind
+    kind: Asked
     fields: tuple[Field, ...]
     spec: Mapping[str, Any]
     problems: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class SpecForm:
         return replace(self, fields=tuple(marked))
 
 
-def form_of(kind: DesignKind, *, spec: Mapping[str, Any], base: Mapping[str, Any], team: Team | None) -> SpecForm:
+def form_of(kind: Asked, *, spec: Mapping[str, Any], base: Mapping[str, Any], team: Team | None) -> SpecForm:
     """The form filled with a complete spec."""
     catalog = catalogs.catalog(team)
     shown = [filled(field, value=spec.get(field.name)) for field in fields_of(kind)]
@@ -105,7 +105,7 @@ def form_of(kind: DesignKind, *, spec: Mapping[str, Any], base: Mapping[str, Any
     return SpecForm(kind, tuple(fields), spec)
 
 
-def form_read(kind: DesignKind, *, data: Mapping[str, str], base: Mapping[str, Any], team: Team | None) -> SpecForm:
+def form_read(kind: Asked, *, data: Mapping[str, str], base: Mapping[str, Any], team: Team | None) -> SpecForm:
     """The form as it was posted. A field that was not posted keeps its value of ``base``."""
     spec: dict[str, Any] = {}
     fields = []
@@ -148,7 +148,7 @@ def _checked(form: SpecForm, *, base: Mapping[str, Any]) -> SpecForm:
     unread = {field.name for field in form.fields if field.error}
     stand_in = {name: value for name, value in base.items() if name in unread}
     try:
-        spec = parse_spec(form.kind, spec={**stand_in, **form.spec})
+        spec = read_spec(form.kind.spec, {**stand_in, **form.spec})
     except ValidationError as error:
         return _failed(form, error=error, unread=unread)
     return form if unread else replace(form, spec=spec.model_dump(mode="json"))

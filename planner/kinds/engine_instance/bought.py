@@ -50,6 +50,7 @@ def _replica(spec: EngineInstanceSpec, result: Result, *, bill_usd_per_h: float 
         unit_gpus=gpus,
         gpu=spec.gpu,
         unit_usd_per_h=bill_usd_per_h,
+        price_field="gpu_price_usd_per_h",
         nodes_per_unit=sizing.nodes_failing_with_a_unit(unit_gpus=gpus, gpus_per_node=GPUS_PER_NODE),
         units_per_node=sizing.units_on_a_node(unit_gpus=gpus, gpus_per_node=GPUS_PER_NODE),
     )

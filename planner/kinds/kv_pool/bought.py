@@ -32,6 +32,7 @@ def fleet(spec: KvPoolSpec, result: Result, catalog: Catalog) -> Fleet:
         purposes=purposes_of(result, names=PARTS, idle=IDLE),
         tokens_per_s=_tokens(made),
         demand_field="turns_per_s",
+        leaves_out=_("decode"),
     )
 
 
@@ -59,5 +60,6 @@ def _units(made: Plan) -> Pool:
         headroom=0.0 if spec.prefill_units else spec.headroom,
         spare_field="prefill_units",
         spare_value=bought.units,
+        price_field="gpu_price_usd_per_h",
         size_field="prefill_gpus",
     )

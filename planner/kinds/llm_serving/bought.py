@@ -61,5 +61,6 @@ def _pool(spec: LlmServingSpec, role: Role) -> Pool:
         headroom=spec.headroom,
         spare_field=_SPARE[role.name],
         spare_value=role.spare_units,
+        price_field="gpu_price_usd_per_h" if role.name == "prefill" else "decode_gpu_price_usd_per_h",
         size_field=_SIZE[role.name],
     )

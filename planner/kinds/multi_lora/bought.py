@@ -101,5 +101,6 @@ def _pool(
         headroom=headroom,
         spare_field=spare_field,
         spare_value=spare_value,
+        price_field="gpu_price_usd_per_h",
         size_field="gpus_per_replica",
     )

@@ -56,6 +56,7 @@ def _rollout(made: Plan, *, priced: bool) -> Pool:
         unit_usd_per_h=gpus * spec.gpu_price_usd_per_h if priced else None,
         nodes_per_unit=sizing.nodes_failing_with_a_unit(**layout),
         units_per_node=sizing.units_on_a_node(**layout),
+        price_field="gpu_price_usd_per_h",
         spare_field="rollout_gpus",
         spare_value=units * gpus,
         spare_step=gpus,
@@ -77,6 +78,7 @@ def _training(spec: RlRolloutSpec, *, priced: bool) -> Pool:
         unit_gpus=spec.training_gpus,
         gpu=spec.gpu,
         unit_usd_per_h=spec.training_gpus * price if priced else None,
+        price_field="training_gpu_price_usd_per_h",
         nodes_per_unit=sizing.nodes_failing_with_a_unit(unit_gpus=spec.training_gpus, gpus_per_node=GPUS_PER_NODE),
         follows_demand=False,
     )

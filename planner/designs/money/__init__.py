@@ -1,0 +1,1 @@
+"""What a design costs on given terms, and how to buy it: knows fleets and price lists, never a kind."""
