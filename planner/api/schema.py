@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 
 from planner import kinds
 from planner.api import shapes
+from planner.api.shapes_sweep import SweepResult
 from planner.core.kind import DesignKind
 from planner.core.replications import MOST_REPLICATIONS
 
@@ -194,7 +195,16 @@ def _families() -> dict[str, Any]:
 
 def _shared() -> dict[str, Any]:
     """The shapes that the kinds' components refer to."""
-    models = (shapes.Metric, shapes.Finding, shapes.Series, shapes.Evidence, shapes.AnswerCard, shapes.Problem)
+    models = (
+        shapes.Metric,
+        shapes.Finding,
+        shapes.Series,
+        shapes.Evidence,
+        shapes.AnswerCard,
+        shapes.Problem,
+        shapes.SimulationResult,
+        SweepResult,
+    )
     _names, schema = models_json_schema([(model, "serialization") for model in models], ref_template=HERE + "{model}")
     found: dict[str, Any] = schema["$defs"]
     return found
@@ -207,6 +217,7 @@ def components() -> dict[str, Any]:
         schemas |= _spec_components(kind)
         schemas[f"{camel(kind.slug)}Metrics"] = _metrics(kind)
     results = {"type": "array", "items": {"oneOf": [ref("Estimate"), ref("Problem")]}}
+    schemas["JobResult"] = {"oneOf": [ref("SimulationResult"), ref("SweepResult")]}
     schemas["EstimateBatch"] = _object({"results": results}, required=["results"])
     return schemas
 

@@ -222,6 +222,7 @@ class JobShape(Shape):
     attempts: int
     error: dict[str, Any] | None
     request: dict[str, Any]
+    partial: dict[str, Any] | None = Field(description="What is known while it runs; null in a list.")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
 from planner.charts.table import inert
+from planner.core.sweep_result import points_table
 
 Table = list[Sequence[Any]]
 
@@ -20,6 +21,11 @@ def of_result(result: Mapping[str, Any]) -> dict[str, Table]:
     """The tables of a result as JSON: its metrics, then each series under its name."""
     series = {name: list(_series(content)) for name, content in result["series"].items()}
     return {"metrics": list(_metrics(result["metrics"])), **series}
+
+
+def of_sweep(result: Mapping[str, Any]) -> dict[str, Table]:
+    """The one table of a sweep: its points."""
+    return {"points": list(points_table(result))}
 
 
 def _metrics(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[Sequence[Any]]:

@@ -73,7 +73,7 @@ class JobHooks:
 
 
 class PartHooks(JobHooks):
-    """The hooks of one run of one replication: its job shows how far all of them are."""
+    """The hooks of one run of one part: its job shows how far all of them are."""
 
     def __init__(self, part: JobPart, *, clock: Callable[[], datetime]) -> None:
         super().__init__(part.job, clock=clock)
@@ -85,7 +85,7 @@ class PartHooks(JobHooks):
             return False
         parts.share(self._id, now=values["heartbeat_at"])
         if so_far is not None and self._part.place == 0:
-            # The first replication speaks for all until one of them is finished.
+            # The first part speaks for all until one of them is finished.
             alone = Job.objects.filter(id=self._id).exclude(parts__state=State.SUCCEEDED)
             alone.update(partial=so_far)
         return True

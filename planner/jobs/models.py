@@ -68,7 +68,8 @@ class Job(models.Model):
 
 
 class JobPart(models.Model):
-    """One replication of a job: what it has ``observed`` is kept, packed, until the job has ended.
+    """One replication of a simulation, or some points of a sweep: what it has ``observed`` is kept, packed, until the
+    job has ended.
 
     ``heartbeat_at`` of a queued part is when it was last offered to the workers; None before the first time.
     """

@@ -1,18 +1,19 @@
-"""Replications of a job as rows of their own: offered a few at a time, each run by whichever worker is free.
+"""Parts of a job as rows of their own: offered a few at a time, each run by whichever worker is free.
 
-The job's row stays the truth: a part runs only while its job is under way, and the job is run as ever, to put its
-parts together, once all of them are there. So no worker waits for another. A part that was lost is run again; what a
-part has found is kept until the job has ended.
+A part is a replication of a simulation, or some of the points of a sweep. The job's row stays the truth: a part runs
+only while its job is under way, and the job is run as ever, to put its parts together, once all of them are there. So
+no worker waits for another. A part that was lost is run again; what a part has found is kept until the job has ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
+from celery import group
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg, F, Q, Sum
@@ -22,6 +23,7 @@ from kombu.exceptions import OperationalError
 from planner.jobs import states
 from planner.jobs.journal import log
 from planner.jobs.models import Job, JobPart, State
+from planner.jobs.reasons import lost_twice
 
 logger = structlog.get_logger(__name__)
 
@@ -34,7 +36,7 @@ UNFINISHED = (State.QUEUED, State.RUNNING)
 
 
 def lay_out(job: Job, *, count: int) -> None:
-    """Make the rows of a job's replications."""
+    """Make the rows of a job's parts."""
     JobPart.objects.bulk_create(JobPart(job=job, place=place) for place in range(count))
 
 
@@ -54,7 +56,8 @@ def top_up(job_id: UUID, *, now: datetime) -> int:
     fresh = mine.filter(state=State.QUEUED, heartbeat_at__isnull=True).order_by("place")
     places = list(fresh.values_list("place", flat=True)[: max(AT_ONCE - under_way, 0)])
     mine.filter(place__in=places).update(heartbeat_at=now)
-    transaction.on_commit(lambda: _enqueue_all(job_id, places))
+    if places:
+        transaction.on_commit(lambda: enqueue(job_id, places=places))
     return len(places)
 
 
@@ -68,7 +71,7 @@ def claim(job_id: UUID, *, place: int, now: datetime, worker: str = "") -> JobPa
     if job is None or not free.update(state=State.RUNNING, fraction=0.0, **values):
         return None
     if states.move(job_id, source=State.QUEUED, target=State.RUNNING, started_at=now, heartbeat_at=now):
-        log(job_id, event="started", text=_("%(count)d replications") % {"count": job.parts.count()})
+        log(job_id, event="started", text=_("%(count)d parts") % {"count": job.parts.count()})
     return JobPart.objects.select_related("job__team", "job__design").get(job_id=job_id, place=place)
 
 
@@ -79,7 +82,7 @@ def keep(part: JobPart, *, now: datetime, **columns: Any) -> bool:
     share(part.job_id, now=now)
     seconds = (now - part.started_at).total_seconds() if part.started_at else 0.0
     said = {"number": part.place + 1, "seconds": seconds, "worker": part.worker or "—"}
-    log(part.job_id, event="part", text=_("replication %(number)d done in %(seconds).1f s by %(worker)s") % said)
+    log(part.job_id, event="part", text=_("part %(number)d done in %(seconds).1f s by %(worker)s") % said)
     return True
 
 
@@ -121,7 +124,7 @@ def end_cancelled(job_id: UUID, *, now: datetime) -> bool:
     """End a job that was asked to stop and none of whose parts is at work any more."""
     moved = states.move(job_id, source=State.CANCELLING, target=State.CANCELLED, finished_at=now)
     if moved:
-        log(job_id, event="cancelled", text=_("all replications have stopped"))
+        log(job_id, event="cancelled", text=_("all parts have stopped"))
     return moved
 
 
@@ -144,19 +147,15 @@ def take_back(*, worker: str, now: datetime) -> int:
     return sum(_revive(part, now=now) for part in _light(left))
 
 
-def enqueue(job_id: UUID, *, place: int) -> None:
-    """Put a part on the queue. A broker that is down is no fault of the caller: beat offers it again."""
+def enqueue(job_id: UUID, *, places: Sequence[int]) -> None:
+    """Put parts on the queue, as a group. A broker that is down is no fault of the caller: beat offers them again."""
     from planner.jobs.tasks import run_part
 
+    offered = group(run_part.s(job_id=str(job_id), place=place) for place in places)
     try:
-        run_part.apply_async(kwargs={"job_id": str(job_id), "place": place}, queue=QUEUE, retry=False)
+        offered.apply_async(queue=QUEUE, retry=False)
     except OperationalError as error:
-        logger.warning("part_not_enqueued", job=str(job_id), place=place, error=str(error))
-
-
-def _enqueue_all(job_id: UUID, places: Iterable[int]) -> None:
-    for place in places:
-        enqueue(job_id, place=place)
+        logger.warning("parts_not_enqueued", job=str(job_id), places=list(places), error=str(error))
 
 
 def _revive(part: JobPart, *, now: datetime) -> bool:
@@ -164,10 +163,7 @@ def _revive(part: JobPart, *, now: datetime) -> bool:
         _running(part).update(state=State.CANCELLED)
         return none_runs(part.job_id) and end_cancelled(part.job_id, now=now)
     if part.attempts >= MOST_ATTEMPTS:
-        error = {
-            "message": _("The worker stopped twice without finishing."),
-            "suggestion": _("Simulate fewer requests or a shorter time; the machine may be out of memory."),
-        }
+        error = lost_twice(part.job.purpose)
         moved = states.move(part.job_id, source=State.RUNNING, target=State.FAILED, error=error, finished_at=now)
         if moved:
             log(part.job_id, event="failed", text=error["message"])
@@ -175,8 +171,8 @@ def _revive(part: JobPart, *, now: datetime) -> bool:
     if not _running(part).update(state=State.QUEUED, heartbeat_at=now, fraction=0.0):
         return False
     said = {"number": part.place + 1, "worker": part.worker or "—"}
-    log(part.job_id, event="requeued", text=_("replication %(number)d: no sign of life from %(worker)s") % said)
-    transaction.on_commit(lambda: enqueue(part.job_id, place=part.place))
+    log(part.job_id, event="requeued", text=_("part %(number)d: no sign of life from %(worker)s") % said)
+    transaction.on_commit(lambda: enqueue(part.job_id, places=[part.place]))
     return True
 
 
@@ -188,7 +184,7 @@ def _offer_again(part: JobPart, *, now: datetime) -> bool:
     mine = JobPart.objects.filter(id=part.id, state=State.QUEUED, heartbeat_at=part.heartbeat_at)
     offered = mine.update(heartbeat_at=now)
     if offered:
-        transaction.on_commit(lambda: enqueue(part.job_id, place=part.place))
+        transaction.on_commit(lambda: enqueue(part.job_id, places=[part.place]))
     return bool(offered)
 
 

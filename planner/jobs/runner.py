@@ -25,6 +25,7 @@ from planner.jobs.hooks import JobHooks, Superseded, beating
 from planner.jobs.journal import log
 from planner.jobs.models import Job, JobPart, State
 from planner.jobs.parts import MOST_ATTEMPTS
+from planner.jobs.reasons import smaller
 from planner.kinds import UnknownKind
 
 logger = structlog.get_logger(__name__)
@@ -109,10 +110,10 @@ def _explained(job: Job, *, error: Exception, time_limits: tuple[type[Exception]
         logger.warning("job_time_limit", **context)
         minutes = settings.CELERY_TASK_SOFT_TIME_LIMIT // 60
         message = _("It took longer than the limit of %(minutes)d minutes.") % {"minutes": minutes}
-        return {"message": message, "suggestion": _("Simulate fewer requests or a shorter time.")}
+        return {"message": message, "suggestion": smaller(job.purpose)}
     if isinstance(error, MemoryError):
         logger.warning("job_out_of_memory", **context)
-        return {"message": _("It ran out of memory."), "suggestion": _("Simulate fewer requests or a shorter time.")}
+        return {"message": _("It ran out of memory."), "suggestion": smaller(job.purpose)}
     if isinstance(error, ValidationError):
         logger.info("job_refused", **context, error=str(error))
         return {

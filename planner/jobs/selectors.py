@@ -17,8 +17,8 @@ from planner.core.result import Column, Metric, MetricDef, Series
 from planner.core.simulated import NOW
 from planner.designs import figures, serial, snapshot
 from planner.designs.models import Design
-from planner.jobs import states
-from planner.jobs.models import Job, JobLogLine, State
+from planner.jobs import states, verification
+from planner.jobs.models import Job, JobLogLine, Purpose, State
 
 _ONLY_GROW = ("requests_arrived", "requests_finished")
 """Sums: a line of them says nothing."""
@@ -54,6 +54,14 @@ def document(job: Job) -> bytes | None:
     """The file a job made."""
     written = Job.objects.filter(id=job.id).values_list("document", flat=True).first()
     return bytes(written) if written is not None else None
+
+
+def result(job: Job) -> dict[str, Any]:
+    """The result of a finished job; of a sweep with how the simulations of its best points went by now."""
+    found: dict[str, Any] = job.result or {}
+    if job.purpose != Purpose.SWEEP:
+        return found
+    return {**found, "verified": verification.told(found, team=job.team)}
 
 
 def log_lines(job: Job) -> list[JobLogLine]:
@@ -118,7 +126,7 @@ def job_view(job: Job, *, now: datetime | None = None) -> dict[str, Any]:
         "request": {name: value for name, value in job.request.items() if name not in ("estimate", "spec")},
         "spec": job.request.get("spec"),
         "beside": beside(job, simulated=simulated),
-        "metrics": snapshot.metric_groups(list(simulated.values())) if result.get("metrics") else [],
+        "metrics": snapshot.metric_groups(list(simulated.values())) if simulated and result else [],
         "findings": result.get("findings", []),
         "charts": result.get("charts", []),
         "answer": result.get("answer"),
@@ -223,9 +231,12 @@ def simulated_metrics(job: Job) -> dict[str, Metric]:
 
 
 def _stored(job: Job) -> dict[str, Metric]:
-    """Metrics of the result, else those told so far."""
-    if job.result and "metrics" in job.result:
-        return {name: serial.metric_from(name, written) for name, written in job.result["metrics"].items()}
+    """Metrics of the result, else those told so far; a sweep has those of its points."""
+    kept = (job.result or {}).get("metrics")
+    if isinstance(kept, list):
+        return {}
+    if kept is not None:
+        return {name: serial.metric_from(name, written) for name, written in kept.items()}
     written = (job.partial or {}).get("metrics", job.partial or {})
     if not isinstance(written, Mapping):
         return {}

@@ -1,4 +1,4 @@
-"""Writes of jobs: start, cancel, retry, and what beat does about the silent. The row comes first, then the queue."""
+"""Writes of jobs: start, cancel, and what beat does about the silent. The row comes first, then the queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from planner.accounts.services import audit
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Workload
 from planner.designs import estimation
-from planner.designs import selectors as design_selectors
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
@@ -30,14 +29,11 @@ from planner.jobs import requests as asked
 from planner.jobs.journal import log
 from planner.jobs.models import Job, Purpose, State
 from planner.jobs.parts import MOST_ATTEMPTS, QUEUE, UNTAKEN_AFTER
+from planner.jobs.reasons import lost_twice
 
 logger = structlog.get_logger(__name__)
 
 PAPERS = ("a4", "letter")
-
-
-class NotRetryable(ValueError):
-    """Only failed and cancelled jobs can be tried again."""
 
 
 def simulation_start(
@@ -71,7 +67,7 @@ def simulation_start(
         replications=replications,
         options=options or {},
     )
-    return _start(
+    return start(
         team=team,
         user=user,
         purpose=Purpose.SIMULATION,
@@ -81,6 +77,7 @@ def simulation_start(
         kind=kind,
         key=asked.simulation_key(request),
         request=request | {"language": get_language()},
+        parts_count=asked.replications(request),
     )
 
 
@@ -106,7 +103,7 @@ def report_start(
     }
     made_of = _design_content(design) if design else _comparison_content(comparison)
     made_by = {"code": settings.VERSION, "catalog": catalog_selectors.catalog(team).digest}
-    return _start(
+    return start(
         team=team,
         user=user,
         purpose=Purpose.REPORT,
@@ -133,31 +130,6 @@ def job_cancel(*, job: Job, user: User | None) -> Job:
         return Job.objects.get(id=job.id)
     audit(team=job.team, user=user, action="cancelled", subject="job", subject_id=str(job.id), summary=job.title)
     return Job.objects.get(id=job.id)
-
-
-def job_retry(*, job: Job, user: User | None) -> Job:
-    """A new job with the same request, answered with today's catalog and code; raises `NotRetryable`."""
-    if job.state not in (State.FAILED, State.CANCELLED):
-        raise NotRetryable(_("Only failed and cancelled jobs can be tried again."))
-    request = job.request
-    if job.purpose == Purpose.REPORT:
-        team, paper = job.team, request["paper"]
-        if request["design"]:
-            return report_start(
-                team=team, user=user, design=design_selectors.design(team, request["design"]), paper=paper
-            )
-        comparison = design_selectors.comparison(team, request["comparison"])
-        return report_start(team=team, user=user, comparison=comparison, paper=paper)
-    return simulation_start(
-        team=job.team,
-        user=user,
-        kind=request["kind"],
-        spec=request["spec"],
-        design=job.design,
-        workload=(request["workload"] or {}).get("id"),
-        replications=asked.replications(request),
-        **{name: request[name] for name in ("duration_s", "requests", "seed", "options")},
-    )
 
 
 def requeue_silent(*, now: datetime) -> int:
@@ -197,8 +169,13 @@ def enqueue(job_id: UUID) -> None:
 
 
 @transaction.atomic
-def _start(*, team: Team, user: User | None, key: str, revision: int | None, **columns: Any) -> Job:
-    """Save the job, already done if its key is known; ``revision`` is None for a spec the design was not saved with."""
+def start(
+    *, team: Team, user: User | None, key: str, revision: int | None, parts_count: int = 1, **columns: Any
+) -> Job:
+    """Save the job, already done if its key is known; ``revision`` is None for a spec the design was not saved with.
+
+    A job of several parts is offered part by part.
+    """
     waiting = Job.objects.filter(team=team, key=key, created_by=user, state__in=(State.QUEUED, State.RUNNING)).first()
     if waiting is not None:
         return waiting
@@ -208,9 +185,8 @@ def _start(*, team: Team, user: User | None, key: str, revision: int | None, **c
         return _finished(job, stored=stored)
     job.save()
     log(job.id, event="queued", text=f"key {key[:8]}")
-    count = asked.replications(job.request) if job.purpose == Purpose.SIMULATION else 1
-    if count > 1:
-        parts.lay_out(job, count=count)
+    if parts_count > 1:
+        parts.lay_out(job, count=parts_count)
         parts.top_up(job.id, now=job.created_at)
     else:
         transaction.on_commit(lambda: enqueue(job.id))
@@ -257,10 +233,7 @@ def _comparison_content(comparison: Comparison | None) -> list[Any]:
 
 def _revive(job: Job, *, now: datetime) -> bool:
     if job.attempts >= MOST_ATTEMPTS:
-        error = {
-            "message": _("The worker stopped twice without finishing."),
-            "suggestion": _("Simulate fewer requests or a shorter time; the machine may be out of memory."),
-        }
+        error = lost_twice(job.purpose)
         moved = states.move(
             job.id, source=State.RUNNING, target=State.FAILED, attempt=job.attempts, error=error, finished_at=now
         )

@@ -11,7 +11,7 @@ from celery.signals import worker_init, worker_ready
 from django.utils import timezone
 
 from planner.designs import services as design_services
-from planner.jobs import replicating, runner, services, warming
+from planner.jobs import part_runner, runner, services, warming
 
 
 @shared_task(bind=True, acks_late=True, reject_on_worker_lost=True, ignore_result=True)  # type: ignore[untyped-decorator]
@@ -22,8 +22,8 @@ def run_job(self: Task, *, job_id: str, **_: Any) -> None:
 
 @shared_task(bind=True, acks_late=True, reject_on_worker_lost=True, ignore_result=True)  # type: ignore[untyped-decorator]
 def run_part(self: Task, *, job_id: str, place: int, **_: Any) -> None:
-    """Run one replication of a job."""
-    replicating.run_part(
+    """Run one part of a job."""
+    part_runner.run_part(
         UUID(job_id), place=place, worker=str(self.request.hostname or ""), time_limits=(SoftTimeLimitExceeded,)
     )
 

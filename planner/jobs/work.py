@@ -17,10 +17,10 @@ from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
-from planner.jobs import parts
+from planner.jobs import parts, swept
 from planner.jobs.course import Remembered
 from planner.jobs.drilled import found_of
-from planner.jobs.models import Job, Purpose
+from planner.jobs.models import Job, JobPart, Purpose
 from planner.jobs.requests import expected, replications, run_request, simulator_of, trial_of
 
 
@@ -60,15 +60,24 @@ def simulate(job: Job, hooks: Hooks) -> dict[str, Any]:
 
 
 def observe(job: Job, *, place: int, hooks: Hooks) -> dict[str, Any]:
-    """Run one replication of a job and return the columns to store; what it shows is packed."""
+    """Run one part of a job and return the columns to store; what it shows is packed."""
+    if job.purpose == Purpose.SWEEP:
+        return swept.observe(job, place=place, hooks=hooks)
     estimate, simulator, asked = _asked(job)
     counted = _Counted(Remembered(hooks))
     observed = trial_of(simulator).part(estimate.spec, estimate.catalog, asked, counted, place=place)
     return {"observed": observed, **counted.reached()}
 
 
-def tell_so_far(job: Job) -> None:
-    """Show the figures of the replications that are finished, put together, while the others run."""
+def tell_so_far(part: JobPart) -> None:
+    """Show the figures of the parts that are finished, put together, while the others run."""
+    if part.job.purpose == Purpose.SWEEP:
+        swept.tell_so_far(part)
+    else:
+        _tell_replications(part.job)
+
+
+def _tell_replications(job: Job) -> None:
     found = parts.found(job.id)
     if not found:
         return
@@ -113,6 +122,7 @@ def report(job: Job, hooks: Hooks) -> dict[str, Any]:
 _WORK: Mapping[Purpose, Callable[[Job, Hooks], dict[str, Any]]] = {
     Purpose.SIMULATION: simulate,
     Purpose.REPORT: report,
+    Purpose.SWEEP: swept.sweep,
 }
 
 

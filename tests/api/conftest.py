@@ -12,6 +12,7 @@ from planner.accounts import services
 from planner.accounts.models import Team, User
 from planner.catalog import services as catalog_services
 from planner.catalog.models import Entry
+from planner.core.planning import Planning
 from planner.jobs import services as jobs
 from planner.reports import build
 from tests.api import caller
@@ -26,6 +27,7 @@ def _only_the_sample_kind(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         example = kinds.Example("small", "Small", SAMPLE.slug, {"gpus": 2})
         monkeypatch.setattr(kinds, "all_kinds", lambda: {SAMPLE.slug: SAMPLE})
         monkeypatch.setattr(kinds, "examples", lambda: (example,))
+        monkeypatch.setattr(kinds, "planning", lambda _slug: Planning())
         monkeypatch.setattr(kinds, "method", lambda _slug: "# Method")
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from planner.jobs import replicating, runner
+from planner.jobs import part_runner, runner
 from planner.jobs.models import Job, State
 from tests.api.caller import Caller, check_problem, strict
 
@@ -49,7 +49,7 @@ class TestStart:
         of_design = started(bob, f"{saved()['url']}simulations/", replications=64)
         assert of_design["request"]["replications"] == 64
         for place in range(3):
-            replicating.run_part(UUID(job["id"]), place=place)
+            part_runner.run_part(UUID(job["id"]), place=place)
         done = strict(bob.get(job["url"]))
         assert (done["state"], done["fraction"]) == ("succeeded", 1.0)
         made = strict(bob.get(done["result_url"]))["provenance"]

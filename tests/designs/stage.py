@@ -7,6 +7,7 @@ import pytest
 from planner import kinds
 from planner.accounts import services as accounts
 from planner.catalog import selectors as catalog_selectors
+from planner.core.planning import Planning
 from tests.designs import toy
 
 
@@ -14,6 +15,7 @@ from tests.designs import toy
 def toy_world(monkeypatch):
     """Only the toy kinds exist, and one catalog for every team."""
     monkeypatch.setattr(kinds, "all_kinds", lambda: {"toy": toy.TOY, "other": toy.OTHER})
+    monkeypatch.setattr(kinds, "planning", lambda _slug: Planning())
     world = toy.ToyCatalog()
     monkeypatch.setattr(catalog_selectors, "catalog", lambda _team=None: world)
     return world

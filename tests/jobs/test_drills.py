@@ -11,7 +11,7 @@ from planner.designs import selectors as designs_of
 from planner.designs import services as designs
 from planner.designs.models import Drill
 from planner.designs.texts import InvalidField
-from planner.jobs import drills, runner, services
+from planner.jobs import drills, retrying, runner, services
 from planner.jobs.drilled import drill_view, found_of
 from planner.jobs.models import Job, State
 
@@ -141,7 +141,7 @@ def test_a_job_that_was_run_again_from_its_own_page_counts(play, alice):
     job = Job.objects.get(key=drill.runs[1]["key"])
     services.job_cancel(job=job, user=alice)
     job.refresh_from_db()
-    services.job_retry(job=job, user=alice)
+    retrying.job_retry(job=job, user=alice)
     run_all(drill)
     assert drill_view(drill)["answer"]
 

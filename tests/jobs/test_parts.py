@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from planner.core.simulation import Cancelled
 from planner.designs.services import InvalidField
-from planner.jobs import hooks, parts, replicating, runner, selectors, services, tasks
+from planner.jobs import hooks, part_runner, parts, retrying, runner, selectors, services, tasks
 from planner.jobs import requests as asked
 from planner.jobs.models import Job, JobPart, State
 from tests.designs import toy
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def offered(monkeypatch):
     """The (job, place) pairs put on the queue, in order."""
     found = []
-    monkeypatch.setattr(parts, "enqueue", lambda job_id, *, place: found.append((job_id, place)))
+    monkeypatch.setattr(parts, "enqueue", lambda job_id, *, places: found.extend((job_id, place) for place in places))
     return found
 
 
@@ -39,7 +39,7 @@ def work(django_capture_on_commit_callbacks):
 
     def take(job, place, *, worker="w1", **how):
         with django_capture_on_commit_callbacks(execute=True):
-            replicating.run_part(job.id, place=place, worker=worker, **how)
+            part_runner.run_part(job.id, place=place, worker=worker, **how)
         return Job.objects.get(id=job.id)
 
     return take
@@ -150,7 +150,7 @@ def test_the_last_part_at_work_ends_a_job_that_is_to_stop(three, alice, at_slice
     at_slice(lambda: services.job_cancel(job=three, user=alice))
     assert work(three, 0).state == "cancelling"
     assert hooks.PartHooks(other, clock=timezone.now).cancelled()
-    replicating._stopped(other, error=Cancelled(), clock=timezone.now, time_limits=())
+    part_runner._stopped(other, error=Cancelled(), clock=timezone.now, time_limits=())
     assert Job.objects.get().state == "cancelled"
 
 
@@ -230,7 +230,7 @@ def test_a_job_whose_parts_wait_for_workers_is_not_called_silent(three, beat, wo
 def test_a_worker_that_dies_before_it_puts_the_parts_together_is_replaced(three, queue, beat, work, monkeypatch):
     work(three, 0), work(three, 1)
     with monkeypatch.context() as dying:
-        dying.setattr(replicating.states, "move", lambda *_, **__: False)
+        dying.setattr(part_runner.states, "move", lambda *_, **__: False)
         assert work(three, 2).state == "running"
     beat(timezone.now() + timedelta(minutes=5))
     assert Job.objects.get().state == "queued"
@@ -290,12 +290,12 @@ def test_more_replications_are_another_run(start, offered, work):
 def test_it_can_be_tried_again(three, alice, offered, state, django_capture_on_commit_callbacks):
     Job.objects.update(state=state)
     with django_capture_on_commit_callbacks(execute=True):
-        again = services.job_retry(job=Job.objects.get(), user=alice)
+        again = retrying.job_retry(job=Job.objects.get(), user=alice)
     assert (again.key, again.parts.count()) == (three.key, 3)
 
 
 def test_a_broker_that_is_down_leaves_the_parts_to_beat(monkeypatch, start):
-    def down(**_):
+    def down(*_, **__):
         raise parts.OperationalError("connection refused")
 
     monkeypatch.setattr(tasks.run_part, "apply_async", down)

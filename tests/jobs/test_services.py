@@ -15,7 +15,7 @@ from planner.catalog.models import Workload
 from planner.core.catalog import MissingFigure
 from planner.designs import services as designs
 from planner.designs.services import InvalidField
-from planner.jobs import requests, runner, selectors, services, tasks
+from planner.jobs import requests, retrying, runner, selectors, services, tasks
 from planner.jobs.models import Job, State
 from tests.designs import toy
 
@@ -199,7 +199,7 @@ def test_a_job_that_did_not_succeed_can_be_tried_again(start, alice, queue, stat
     job = start(seed=7, options={"strict": True}, requests=9)
     Job.objects.update(state=state)
     with django_capture_on_commit_callbacks(execute=True):
-        again = services.job_retry(job=Job.objects.get(), user=alice)
+        again = retrying.job_retry(job=Job.objects.get(), user=alice)
     assert (again.state, again.key) == ("queued", job.key)
     assert queue == [job.id, again.id]
 
@@ -208,8 +208,8 @@ def test_a_job_that_did_not_succeed_can_be_tried_again(start, alice, queue, stat
 def test_other_jobs_cannot(start, alice, state):
     start()
     Job.objects.update(state=state)
-    with pytest.raises(services.NotRetryable):
-        services.job_retry(job=Job.objects.get(), user=alice)
+    with pytest.raises(retrying.NotRetryable):
+        retrying.job_retry(job=Job.objects.get(), user=alice)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from planner.catalog import services as catalogs
 from planner.core.chart import Axis, Chart, Trace
 from planner.core.result import Answer, Finding, Metric, Result
 from planner.designs import services as designs
-from planner.jobs import replicating, runner, services, warming
+from planner.jobs import part_runner, runner, services, warming
 from planner.jobs.models import Job, State
 from tests.web.library import TRACE, check_page, check_write, words
 from tests.web.sample import COST, POWER, SAMPLE, estimate
@@ -103,9 +103,9 @@ def test_members_see_jobs_in_every_state(signed_in, start, finished):
 
 def test_replications_are_counted_while_they_run_and_named_when_done(signed_in, start):
     job = start(replications=2)
-    replicating.run_part(job.id, place=0)
+    part_runner.run_part(job.id, place=0)
     assert "1 of 2 replications done" in words(signed_in("vera").get(f"/jobs/{job.id}/"))
-    replicating.run_part(job.id, place=1)
+    part_runner.run_part(job.id, place=1)
     done = words(signed_in("vera").get(f"/jobs/{job.id}/"))
     assert "2 replications" in done
     assert "replications done" not in done

@@ -23,7 +23,7 @@ from planner.api.views.designs import design_of, username
 from planner.api.views.estimates import kind_named
 from planner.api.views.resource import ApiView, no_such, reply
 from planner.core.replications import MOST_REPLICATIONS
-from planner.jobs import selectors, services
+from planner.jobs import retrying, selectors, services
 from planner.jobs.models import Job, Purpose, State
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -66,7 +66,7 @@ SHOWN = (
 )  # fmt: skip
 
 
-def job_json(job: Job) -> dict[str, Any]:
+def job_json(job: Job, *, partial: Any = None) -> dict[str, Any]:
     row = selectors.job_row(job)
     done = job.state == State.SUCCEEDED
     has_document = done and job.purpose == Purpose.REPORT
@@ -75,6 +75,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "design": row["design_id"],
         # The estimate kept with a request is for the page; a client has it from /estimates/.
         "request": {name: value for name, value in job.request.items() if name != "estimate"},
+        "partial": partial,
         "created_by": username(job.created_by),
         "url": reverse("api:job", args=[job.id]),
         "result_url": reverse("api:job-result", args=[job.id]) if done and not has_document else None,
@@ -157,7 +158,8 @@ class Jobs(ApiView):
 class OneJob(ApiView):
     @reply(shapes.JobShape, summary="A job: state, progress, ETA")
     def get(self, _request: Request, id: UUID) -> Response:
-        return Response(job_json(job_of(self, id)))
+        found = job_of(self, id)
+        return Response(job_json(found, partial=found.partial))
 
 
 class JobCancel(ApiView):
@@ -171,14 +173,14 @@ class JobRetry(ApiView):
     @idempotent
     def post(self, _request: Request, id: UUID) -> Response:
         try:
-            return accepted(services.job_retry(job=job_of(self, id), user=self.user))
-        except services.NotRetryable as error:
+            return accepted(retrying.job_retry(job=job_of(self, id), user=self.user))
+        except retrying.NotRetryable as error:
             raise Conflict(str(error)) from None
 
 
-def _finished(job: Job, purpose: Purpose) -> Job:
-    """The job if it has succeeded at this purpose; else a problem that says where it stands."""
-    if job.purpose != purpose:
+def _finished(job: Job, *purposes: Purpose) -> Job:
+    """The job if it has succeeded at one of these purposes; else a problem that says where it stands."""
+    if job.purpose not in purposes:
         raise Conflict(
             _("This job is a %(purpose)s; look at its result_url or document_url.") % {"purpose": job.purpose}
         )
@@ -189,7 +191,9 @@ def _finished(job: Job, purpose: Purpose) -> Job:
 
 
 class TableQuery(Body):
-    table: str = Field("metrics", description="With format=csv: metrics, or the name of a series.")
+    table: str = Field(
+        "", description="With format=csv: metrics, or the name of a series; of a sweep its points. The first is taken."
+    )
 
 
 class JobResult(ApiView):
@@ -197,20 +201,31 @@ class JobResult(ApiView):
 
     @reply(
         None,
-        summary="The result of a simulation; CSV of one table with format=csv",
-        responses={200: shapes.SimulationResult, (200, "text/csv"): str},
+        summary="The result of a simulation or sweep; CSV of one table with format=csv",
+        responses={200: schema.ref("JobResult"), (200, "text/csv"): str},
         parameters=schema.query(TableQuery),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         wanted = query(request, TableQuery)
-        result = _finished(job_of(self, id), Purpose.SIMULATION).result
+        result = selectors.result(_finished(job_of(self, id), Purpose.SIMULATION, Purpose.SWEEP))
         if request.accepted_renderer.format != "csv":
-            return Response(result)
-        found = tables.of_result(result or {})
-        if wanted.table not in found:
+            return Response(_linked(result))
+        found = tables.of_sweep(result) if "points" in result else tables.of_result(result)
+        table = wanted.table or next(iter(found))
+        if table not in found:
             names = ", ".join(found)
             raise InvalidInput.of_parameter("table", detail=_("No such table; there are %(names)s.") % {"names": names})
-        return tables.attachment(tables.csv_text(found[wanted.table]), name=f"{id}-{wanted.table}.csv")
+        return tables.attachment(tables.csv_text(found[table]), name=f"{id}-{table}.csv")
+
+
+def _linked(result: dict[str, Any]) -> dict[str, Any]:
+    """The result with the addresses of the simulations that verify its points."""
+    if "verified" not in result:
+        return result
+    rows = [
+        {**row, "job_url": reverse("api:job", args=[row["job"]]) if row["job"] else None} for row in result["verified"]
+    ]
+    return {**result, "verified": rows}
 
 
 class JobDocument(ApiView):

@@ -25,7 +25,7 @@ from planner.designs import selectors as design_selectors
 from planner.designs import serial
 from planner.designs.models import Comparison, Design
 from planner.designs.texts import InvalidField
-from planner.jobs import selectors, services, warming
+from planner.jobs import retrying, selectors, services, warming
 from planner.jobs.models import Job, Purpose, State
 from planner.jobs.timelines import board_of, board_view
 from planner.kinds import UnknownKind
@@ -34,7 +34,7 @@ from planner.web.security import TeamRequest, editor_required, member_required
 
 PAGE_SIZE = 30
 GONE = (Design.DoesNotExist, Comparison.DoesNotExist)
-CANNOT_RUN = (InvalidField, MissingFigure, UnknownEntry, UnknownKind, services.NotRetryable)
+CANNOT_RUN = (InvalidField, MissingFigure, UnknownEntry, UnknownKind, retrying.NotRetryable)
 
 
 @require_safe
@@ -96,7 +96,7 @@ def job_cancel(request: TeamRequest, job_id: UUID) -> HttpResponse:
 def job_retry(request: TeamRequest, job_id: UUID) -> HttpResponse:
     """Run it again, as a new job with the same inputs."""
     try:
-        again = services.job_retry(job=_job(request, job_id), user=request.user)
+        again = retrying.job_retry(job=_job(request, job_id), user=request.user)
     except GONE:
         messages.error(request, _("What it was made for has been deleted."))
         return redirect("web:job", job_id)

@@ -1,4 +1,4 @@
-"""Runs one replication of a job; the worker that finishes the last one puts them together."""
+"""Runs one part of a job; the worker that finishes the last one puts them together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_part(
     with translation.override(part.job.request.get("language") or settings.LANGUAGE_CODE), beating(part):
         _attempt(part, clock=clock, time_limits=time_limits)
     if parts.top_up(job_id, now=clock()) or parts.are_missing(job_id):
-        work.tell_so_far(part.job)
+        work.tell_so_far(part)
         return
     # From here it is a job like any other: whoever claims it puts the parts together.
     if states.move(job_id, source=State.RUNNING, target=State.QUEUED, attempt=0):
