@@ -139,33 +139,45 @@ def _sentence(model: type[Spec], where: Sequence[int | str], message: str) -> st
 
 def one_by_one(kind: DesignKind, *, base: Spec, columns: Mapping[str, Sequence[Any]], catalog: Catalog) -> BatchResult:
     """A batch of any kind, an estimate a point: what a kind's own batch gives, slower."""
+    return each_estimated(kind.estimate, metrics=kind.metrics, base=base, columns=columns, catalog=catalog)
+
+
+def each_estimated(
+    estimate: Callable[[Any, Catalog], Result],
+    *,
+    metrics: Sequence[MetricDef],
+    base: Spec,
+    columns: Mapping[str, Sequence[Any]],
+    catalog: Catalog,
+) -> BatchResult:
+    """As `one_by_one`, with the estimate itself."""
     points = len(next(iter(columns.values()), ()))
     results: list[Result | None] = []
     verdicts: list[tuple[Status, str | None]] = []
     for place in range(points):
         try:
             spec = changed(base, {name: values[place] for name, values in columns.items()})
-            found = kind.estimate(spec, catalog)
+            found = estimate(spec, catalog)
         except (ValidationError, MissingFigure, UnknownEntry) as problem:
             results.append(None)
             verdicts.append(("refused", refusal(base, problem)))
         else:
             results.append(found)
             verdicts.append(verdict(found))
-    return _gathered(kind, results, verdicts)
+    return _gathered(metrics, results, verdicts)
 
 
 def _gathered(
-    kind: DesignKind, results: Sequence[Result | None], verdicts: Sequence[tuple[Status, str | None]]
+    metrics: Sequence[MetricDef], results: Sequence[Result | None], verdicts: Sequence[tuple[Status, str | None]]
 ) -> BatchResult:
-    names = [definition.name for definition in kind.metrics]
+    names = [definition.name for definition in metrics]
     limits = {name: [_objective(result, name) for result in results] for name in names}
     said = list(dict.fromkeys(why for status, why in verdicts if why is not None and status != "misses"))
     places = {why: place for place, why in enumerate(said)}
     return BatchResult(
         figures={name: Figures.of([None if each is None else each.value(name) for each in results]) for name in names},
         objectives={name: Figures.of(values) for name, values in limits.items() if any(v is not None for v in values)},
-        definitions={definition.name: definition for definition in kind.metrics},
+        definitions={definition.name: definition for definition in metrics},
         status=np.array([STATUSES.index(status) for status, _why in verdicts], dtype=np.int8),
         said=said,
         saying=np.array([-1 if s == "misses" or why is None else places[why] for s, why in verdicts], dtype=np.intp),

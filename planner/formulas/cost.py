@@ -9,7 +9,7 @@ HOURS_PER_MONTH = 730.0
 """8,760 h / 12: the month of cloud price lists."""
 
 
-_NO_TOKENS_PER_S = 1e-12
+NO_TOKENS_PER_S = 1e-12
 """Less than a token in thirty thousand years is none: a price for it would only be a rounding error blown up."""
 
 
@@ -37,7 +37,7 @@ def usd_per_million_tokens(usd_per_h: float, *, tokens_per_s: float) -> float | 
     >>> round(usd_per_million_tokens(1088.0, tokens_per_s=400_000.0), 4)
     0.7556
     """
-    if tokens_per_s <= _NO_TOKENS_PER_S:
+    if tokens_per_s <= NO_TOKENS_PER_S:
         return None
     return usd_per_h / (tokens_per_s * 3600) * 1e6
 

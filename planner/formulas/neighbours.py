@@ -43,7 +43,7 @@ FEATURES = (
     "load",
     "pressure",
 )
-_OF_LOAD = ("load", "pressure")
+OF_LOAD = ("load", "pressure")
 _UNKNOWN_VERSION = 0.5
 _MEASURED = (1.5, 2.5)
 _KEPT = 64
@@ -163,6 +163,23 @@ class Kernel:
         low, high = _MEASURED
         return min(max((sd / self.noise - low) / (high - low), 0.0), 1.0)
 
+    def carried_each(self, sd: Array) -> Array:
+        """As `carried`, of many spreads."""
+        low, high = _MEASURED
+        found: Array = np.clip((sd / self.noise - low) / (high - low), 0.0, 1.0)
+        return found
+
+    @property
+    def load_rates(self) -> list[tuple[float, float]]:
+        """By part: rates of the distances of a load."""
+        load, pressed = (FEATURES.index(name) for name in OF_LOAD)
+        return [(float(rates[load]), float(rates[pressed])) for rates in self.rates]
+
+    def exponents(self, away: Mapping[str, Array], *, names: Sequence[str]) -> Array:
+        """Weighted sums of distances by some features, by part: shape (parts, …)."""
+        columns = [FEATURES.index(name) for name in names]
+        return np.array([sum(rates[one] * away[FEATURES[one]] for one in columns) for rates in self.rates])
+
 
 _NAMES = ("gpu", "generation", "engine", "format", "version", "copies", "experts")
 _SIZES = ("ranks", "input", "output")
@@ -211,17 +228,35 @@ class Columns:
         return found
 
 
-def distances(asked: Configuration, columns: Columns) -> dict[str, Array]:
-    """Distance of a configuration from each of many, by feature (those of the load are in `load_distances`)."""
-    values = columns.values
-    away = np.sqrt(((values["shape"] - np.array(asked.shape)) ** 2).sum(axis=1))
-    found = {"shape": away, "other_llm": (away > 1e-4).astype(float)}
-    for name in _NAMES:
-        found[name] = (values[name] != columns.codes[name].get(getattr(asked, name), -1)).astype(float)
-    found["version"] *= np.where(columns.unknown() | (asked.version == ""), _UNKNOWN_VERSION, 1.0)
-    for name in _SIZES:
-        found[name] = _smooth(values[name] - getattr(asked, name))
+def distances(
+    asked: Configuration, columns: Columns, *, known: dict[tuple[str, Any], Array] | None = None
+) -> dict[str, Array]:
+    """Distance of a configuration from each of many, by feature (those of the load are in `load_distances`).
+
+    ``known`` keeps those of a feature by its value, for whoever asks from many configurations.
+    """
+    known = {} if known is None else known
+    found = {}
+    for name in ("shape", "other_llm", *_NAMES, *_SIZES):
+        key = name, getattr(asked, "shape" if name == "other_llm" else name)
+        if key not in known:
+            known[key] = _distance(name, key[1], columns)
+        found[name] = known[key]
     return found
+
+
+def _distance(name: str, value: Any, columns: Columns) -> Array:
+    """Distance of a value from each of many by one feature."""
+    values = columns.values
+    if name in ("shape", "other_llm"):
+        away: Array = np.sqrt(((values["shape"] - np.array(value)) ** 2).sum(axis=1))
+        return away if name == "shape" else (away > 1e-4).astype(float)
+    if name in _SIZES:
+        return smooth(values[name] - value)
+    away = (values[name] != columns.codes[name].get(value, -1)).astype(float)
+    if name == "version":
+        away *= np.where(columns.unknown() | (value == ""), _UNKNOWN_VERSION, 1.0)
+    return away
 
 
 def load_distances(
@@ -229,7 +264,7 @@ def load_distances(
 ) -> dict[str, Array]:
     """Distance of one load from many: octaves of concurrency, and of concurrency over capacity."""
     octaves = np.log2(to_concurrency) - math.log2(max(concurrency, 1e-3))
-    return {"load": _smooth(octaves), "pressure": _smooth(to_pressure - pressure)}
+    return {"load": smooth(octaves), "pressure": smooth(to_pressure - pressure)}
 
 
 def pressure(*, concurrency: float, capacity: float) -> float:
@@ -237,10 +272,22 @@ def pressure(*, concurrency: float, capacity: float) -> float:
     return float(np.clip(math.log2(max(concurrency, 1e-3) / max(capacity, 1e-3)), -1.0, 3.0))
 
 
-def _smooth(difference: Array) -> Array:
+def smooth(difference: Array) -> Array:
     """Absolute difference, rounded at zero so that curves over it have no kinks."""
     away: Array = np.sqrt(difference * difference + 0.25) - 0.5
     return away
+
+
+def largest_few(values: Array, *, count: int) -> NDArray[np.intp]:
+    """Places of the largest, the first of equal ones first: as a stable sort has them, without sorting the others.
+
+    >>> largest_few(np.array([1.0, 3.0, 2.0, 3.0]), count=3).tolist()
+    [1, 3, 2]
+    """
+    if count >= len(values):
+        return np.argsort(-values, kind="stable")
+    places = np.flatnonzero(values >= np.partition(values, -count)[-count])
+    return places[np.argsort(-values[places], kind="stable")[:count]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +304,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class _Quantity:
+class Quantity:
     """One quantity's kernel over the measurements that are like the configuration at all."""
 
     kernel: Kernel
@@ -278,7 +325,7 @@ class _Quantity:
     def like(self, loads: Mapping[str, Array]) -> Array:
         """Covariance with each row at a load, shape (rows,)."""
         exponent = np.zeros_like(self.likeness)
-        for name in _OF_LOAD:
+        for name in OF_LOAD:
             exponent += self.kernel.rates[:, FEATURES.index(name)][:, None] * loads[name][self.rows][None, :]
         found: Array = (self.likeness * np.exp(-exponent)).sum(axis=0)
         return found
@@ -300,6 +347,7 @@ class Lean:
     columns : ``measured.columns``, worked out once
     asked : the configuration
     kernels : of TPOT and of TTFT
+    away : ``distances(asked, columns)``, where they are known
     """
 
     def __init__(
@@ -309,18 +357,24 @@ class Lean:
         columns: Columns,
         asked: Configuration,
         kernels: tuple[Kernel, Kernel],
+        away: Mapping[str, Array] | None = None,
     ) -> None:
         self._measured, self._columns = measured, columns
-        self._away = distances(asked, columns)
+        self._away = distances(asked, columns) if away is None else away
         self._kernels = kernels
 
     @cached_property
-    def _tpot(self) -> _Quantity:
+    def _tpot(self) -> Quantity:
         return self._quantity(self._kernels[0], self._measured.weights_tpot)
 
     @cached_property
-    def _ttft(self) -> _Quantity:
+    def _ttft(self) -> Quantity:
         return self._quantity(self._kernels[1], self._measured.weights_ttft)
+
+    @property
+    def quantities(self) -> tuple[Quantity, Quantity]:
+        """TPOT and TTFT."""
+        return self._tpot, self._ttft
 
     @property
     def seen(self) -> int:
@@ -362,7 +416,7 @@ class Lean:
     def nearest_few(self, *, concurrency: float, capacity: float, count: int) -> list[tuple[int, float]]:
         """Rows most like this load with their distances: 0 the same configuration, 1 a likeness of 1/e."""
         like = self._tpot.like(self._loads(concurrency=concurrency, capacity=capacity))
-        best = np.argsort(-like, kind="stable")[:count]
+        best = largest_few(like, count=count)
         shares = like[best] / self._tpot.kernel.variance
         return [
             (int(self._tpot.rows[place]), max(-math.log(max(float(share), 1e-12)), 0.0))
@@ -377,15 +431,15 @@ class Lean:
             to_pressure=self._measured.pressure,
         )
 
-    def _quantity(self, kernel: Kernel, weights: Array) -> _Quantity:
-        static = [name for name in FEATURES if name not in _OF_LOAD]
+    def _quantity(self, kernel: Kernel, weights: Array) -> Quantity:
+        static = [name for name in FEATURES if name not in OF_LOAD]
         stacked = np.stack([self._away[name] for name in static])
         rates = kernel.rates[:, [FEATURES.index(name) for name in static]]
         likeness = (kernel.amplitudes**2)[:, None] * np.exp(-rates @ stacked)
         alike = likeness.sum(axis=0)
         rows = np.flatnonzero(alike > _FORGOTTEN * kernel.variance)
-        near = np.argsort(-alike[rows], kind="stable")[:_KEPT]
-        return _Quantity(
+        near = largest_few(alike[rows], count=_KEPT)
+        return Quantity(
             kernel=kernel,
             rows=rows,
             likeness=likeness[:, rows],
@@ -408,7 +462,7 @@ def pair_distances(columns: Columns, *, concurrency: Array, pressures: Array) ->
     """Distances of all measurements from each other, by feature; each of shape (rows, rows)."""
 
     def apart(values: Array) -> Array:
-        return _smooth(values[:, None] - values[None, :])
+        return smooth(values[:, None] - values[None, :])
 
     points = columns.values["shape"]
     squares = (points**2).sum(axis=1)

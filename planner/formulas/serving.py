@@ -11,9 +11,9 @@ from planner.formulas import queueing, roofline, speculation
 from planner.formulas.calibration import Coefficients
 from planner.formulas.elementwise import close, largest, least
 
-_ITERATIONS = 60
-_TOLERANCE = 1e-6
-_PREFILL_STEP_TOKENS = 2048.0
+ITERATIONS = 60
+TOLERANCE = 1e-6
+PREFILL_STEP_TOKENS = 2048.0
 """Tokens of one prefill step where engines chunk: a constant of the form."""
 
 
@@ -228,7 +228,7 @@ class _Costs:
     @property
     def _own_launches(self) -> float:
         """Share of a prefill step's launches that one request pays: short prompts share a step."""
-        return least(self.load.new_tokens / _PREFILL_STEP_TOKENS, 1.0)
+        return least(self.load.new_tokens / PREFILL_STEP_TOKENS, 1.0)
 
     def queue_unit_s(self) -> float:
         """Wait that one other request's prefill causes."""
@@ -321,9 +321,9 @@ def closed_loop(times: StepTimes, *, load: Load, concurrency: float, capacity: f
 
 def _fixed_point(step: Callable[[float], float], *, start: float) -> float:
     value = start
-    for _ in range(_ITERATIONS):
+    for _ in range(ITERATIONS):
         following = step(value)
-        if close(value, following, tolerance=_TOLERANCE):
+        if close(value, following, tolerance=TOLERANCE):
             return following
         value = following
     return value
@@ -391,10 +391,10 @@ def _lowest_batch(costs: _Costs, *, offered: float, capacity: float) -> float:
     low_over, high_over, moved = over(low), over(high), 0
     if low_over <= 0.0 or high_over >= 0.0:
         return low if low_over <= 0.0 else high
-    for _ in range(_ITERATIONS):
+    for _ in range(ITERATIONS):
         middle = (low * high_over - high * low_over) / (high_over - low_over)
         middle_over = over(middle)
-        if abs(middle_over) <= _TOLERANCE * middle:
+        if abs(middle_over) <= TOLERANCE * middle:
             return middle
         if middle_over > 0.0:
             low, low_over, high_over, moved = middle, middle_over, high_over / (2 if moved > 0 else 1), 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sims.engine import kernel
-from tests.benchmarks import estimates, gateway, multi_lora, pool, rollout, serving
+from tests.benchmarks import batch, estimates, gateway, multi_lora, pool, rollout, serving
 from tests.benchmarks.measure import Benchmark, interleaved
 
 OUT = Path(__file__).resolve().parents[2] / "build" / "benchmarks.json"
@@ -68,6 +68,17 @@ def estimate_limits() -> dict[str, dict[str, Any]]:
     }
 
 
+def batches() -> dict[str, dict[str, Any]]:
+    """Points of a sweep a CPU-second, as a ratio to those that are wanted."""
+    found = {}
+    for load, words in (("concurrency", "closed loop"), ("rate_rps", "arrivals")):
+        rate = batch.points_per_cpu_s(load)
+        found[f"{batch.KIND} points, {words}"] = row(
+            value=rate, unit="points/CPU-s", must=1.0, aim=2.0, ratio=rate / batch.WANTED_PER_CPU_S
+        )
+    return found
+
+
 def line(name: str, one: dict[str, Any]) -> str:
     """One row as people read it."""
     value = f"{one['value']:,.0f}" if one["value"] >= 1000 else f"{one['value']:.3g}"
@@ -83,7 +94,7 @@ def main() -> int:
         seen = interleaved(one.work)
         found[one.name] = row(value=seen.rate_per_cpu_s, unit=one.unit, must=one.must, aim=one.aim, ratio=seen.ratio)
         print(line(one.name, found[one.name]), flush=True)
-    for name, limit in {**limits(), **estimate_limits()}.items():
+    for name, limit in {**limits(), **batches(), **estimate_limits()}.items():
         found[name] = limit
         print(line(name, limit), flush=True)
     OUT.parent.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance import load, rivals, sources
 from planner.kinds.engine_instance.plan import Plan
 
-_NEAR = 1.3
+NEAR = 1.3
 """A lesser GPU this much slower with one request stays slower at any load."""
 
 
@@ -52,7 +52,7 @@ def _lesser(own: load.Operation, catalog: Catalog, found: measurements.Library) 
     for plan, times in rivals.replicas(own.plan, catalog, among=found.gpus):
         other = replace(own, plan=plan, times=times, lean=found.seen_from(configuration(plan)))
         bound = other.at(1.0)
-        if min(bound.e2e_s / alone.e2e_s, bound.ttft_s / alone.ttft_s) < _NEAR:
+        if min(bound.e2e_s / alone.e2e_s, bound.ttft_s / alone.ttft_s) < NEAR:
             whole = rivals.on(plan, catalog)
             yield replace(other, capacity=max(load.places(whole, fits.fit(whole)), 1.0))
 

@@ -15,8 +15,8 @@ _LAST_CONCURRENCY = 65536
 _NARROW_BITS = 9.0
 MOST_FRACTION = 0.97
 """Share of a GPU that an engine can be told to take: what is left holds its context."""
-_REPEATS = 12
-_SETTLED = 0.005
+REPEATS = 12
+SETTLED = 0.005
 _NONE = neighbours.Correction(tpot=1.0, ttft=1.0, tpot_sd=0.0, ttft_sd=0.0)
 _CURVE = (
     "ttft_mean_s",
@@ -105,11 +105,11 @@ class Operation:
         low, high = 0.0, math.log(full)
         low_over, high_over, moved = high, math.log(max(point.concurrency, 1.0)) - high, 0
         middle = math.log(max(point.concurrency, 1.0))
-        for _ in range(_REPEATS):
+        for _ in range(REPEATS):
             found = self._at_rate_with(self.correction(math.exp(middle)), rate_rps=rate_rps)
             asked = full if found is None else min(max(found.concurrency, 1.0), full)
             point, over = found or point, math.log(asked) - middle
-            if abs(over) <= _SETTLED:
+            if abs(over) <= SETTLED:
                 break
             if over > 0.0:
                 low, low_over, high_over, moved = middle, over, high_over / (2 if moved > 0 else 1), 1
@@ -237,8 +237,18 @@ def places(plan: Plan, fitted: fits.Fit) -> float:
 
     A replica that does not start as stated counts with the memory it would need (`roomier`).
     """
-    stated, served = _most_likely(plan, fitted), as_served(plan)
-    return stated if served is plan else max(stated, _most_likely(served, fits.fit(served)))
+    return places_of(rooms(plan, fitted))
+
+
+def rooms(plan: Plan, fitted: fits.Fit) -> tuple[tuple[Plan, fits.Fit], ...]:
+    """Plans with their memory, the largest of which counts: as stated, and with the cache that its times take."""
+    served = as_served(plan)
+    return ((plan, fitted),) if served is plan else ((plan, fitted), (served, fits.fit(served)))
+
+
+def places_of(sizes: tuple[tuple[Plan, fits.Fit], ...]) -> float:
+    """Requests that run at once in the largest of some rooms."""
+    return max(_most_likely(plan, fitted) for plan, fitted in sizes)
 
 
 def _most_likely(plan: Plan, fitted: fits.Fit) -> float:

@@ -49,16 +49,21 @@ def _near_saturation(ready: Operation, rate: float, *, slowest: float) -> Findin
     )
 
 
+def unstable(rate_rps: float, *, most: float) -> str:
+    """The sentence of arrivals that come faster than a replica serves ``most`` [1/s]."""
+    copies = math.ceil(rate_rps / (NEAR_SATURATION * most))
+    return (
+        f"{show(rate_rps, 'req/s')} are at or above the {show(most, 'req/s')} that one replica can serve: queues grow "
+        f"without end, so no latency exists. {copies} replicas would carry it."
+    )
+
+
 def _unstable(plan: Plan, ready: Operation) -> Finding:
     limit = NEAR_SATURATION * ready.max_rate_rps
-    copies = math.ceil((plan.spec.rate_rps or 0.0) / limit)
     return Finding(
         code="unstable",
         severity="error",
-        message=(
-            f"{show(plan.spec.rate_rps, 'req/s')} are at or above the {show(ready.max_rate_rps, 'req/s')} that one "
-            f"replica can serve: queues grow without end, so no latency exists. {copies} replicas would carry it."
-        ),
+        message=unstable(plan.spec.rate_rps or 0.0, most=ready.max_rate_rps),
         metric="max_request_rate_rps",
         suggestion=f"Give one replica {show(limit, 'req/s')}, 80 % of what it can serve.",
         change={"rate_rps": search.typed(limit), "concurrency": None},

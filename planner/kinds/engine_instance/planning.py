@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning, Uncertain
-from planner.kinds.engine_instance import bought
+from planner.kinds.engine_instance import batch, bought
 from planner.kinds.engine_instance.launch import LAUNCHER
 
 UNCERTAIN = Uncertain(("input_tokens", "output_tokens", "prefix_hit_rate", "concurrency", "rate_rps"))
-PLANNING = Planning(fleet=bought.fleet, launch=LAUNCHER, uncertain=UNCERTAIN)
+PLANNING = Planning(fleet=bought.fleet, batch=batch.batch, launch=LAUNCHER, uncertain=UNCERTAIN)

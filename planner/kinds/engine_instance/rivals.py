@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.core.catalog import Catalog, Gpu, MissingFigure
-from planner.formulas import calibration, serving
+from planner.formulas import calibration, roofline
 from planner.kinds.engine_instance import sources
 from planner.kinds.engine_instance.plan import Plan, resolve
 
@@ -30,7 +30,7 @@ def is_at_least(gpu: Gpu, other: Gpu) -> bool:
     return all(gpu.has(name) and gpu.figure(name) >= other.figure(name) for name in _FIGURES if other.has(name))
 
 
-def replicas(plan: Plan, catalog: Catalog, *, among: frozenset[str]) -> Iterator[tuple[Plan, serving.StepTimes]]:
+def replicas(plan: Plan, catalog: Catalog, *, among: frozenset[str]) -> Iterator[tuple[Plan, roofline.Replica]]:
     """The replica on each measured GPU that its own is at least as good as; those without a needed figure left out."""
     table = catalog.calibration("roofline")
     for slug in sorted(among - {plan.gpu.slug}):
