@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 
 from planner import kinds
 from planner.accounts.models import Team, User
+from planner.core.kind import DesignKind
+from planner.core.search import Search
 from planner.core.sweep import Limit
 from planner.core.sweep_axes import BadSweep, read_axes
 from planner.core.sweep_goal import read_goal
@@ -96,9 +98,10 @@ def _request(
     preset: str,
 ) -> dict[str, Any]:
     """All that determines the result; ``vary`` with every value of a range."""
-    _check_preset(estimate, vary=vary, preset=preset)
     kind, catalog = estimate.kind, estimate.catalog
-    goal = read_goal(kind, result=estimate.result, **asked)
+    search = _search(kind, vary=vary, preset=preset)
+    sought = {"objective": asked["objective"] or (search.objective if search else "")}
+    goal = read_goal(kind, result=estimate.result, **{**asked, **sought})
     axes = () if preset else read_axes(kind, base=estimate.spec, vary=vary, catalog=catalog)
     return {
         "kind": kind.slug,
@@ -113,15 +116,18 @@ def _request(
     }
 
 
-def _check_preset(estimate: Estimate, *, vary: Sequence[Mapping[str, Any]], preset: str) -> None:
+def _search(kind: DesignKind, *, vary: Sequence[Mapping[str, Any]], preset: str) -> Search | None:
+    """The levers of a preset; None for a grid."""
     if not preset:
-        return
+        return None
     if preset not in PRESETS:
         raise BadSweep(field="preset", message=_("There is one preset: %(name)s.") % {"name": PRESETS[0]})
     if vary:
         raise BadSweep(field="vary", message=_("A preset chooses what to vary; leave this out."))
-    if getattr(kinds.planning(estimate.kind.slug), "search", None) is None:
+    search = kinds.planning(kind.slug).search
+    if search is None:
         raise BadSweep(field="preset", message=_("This kind has no search; vary fields instead."))
+    return search
 
 
 def _limit(limit: Limit) -> dict[str, Any]:

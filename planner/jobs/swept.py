@@ -13,6 +13,8 @@ from typing import Any
 from django.db import transaction
 
 from planner import kinds
+from planner.core.optimise import find
+from planner.core.optimise_tries import MOST_ESTIMATES
 from planner.core.simulation import Cancelled, Hooks
 from planner.core.sweep import Goal, Points, Sweep, decided, joined, worked_out
 from planner.core.sweep_axes import Axis, columns_of, count_of
@@ -70,14 +72,11 @@ def read(job: Job) -> Asked:
 
 
 def sweep(job: Job, hooks: Hooks) -> dict[str, Any]:
-    """Work out a small sweep, or put the parts of a large one together, and begin to verify the best."""
+    """Search, work out a small sweep, or put the parts of a large one together; then begin to verify the best."""
     asked = read(job)
-    pieces = [_unpacked(part) for part in parts.found(job.id)] or [_piece(asked, _places(asked, 0), hooks, tell=True)]
-    points = joined([piece for piece, _seconds in pieces])
-    found = decided(points, fields=asked.fields, goal=asked.goal)
-    result = document(asked, found, seconds=sum(seconds for _piece, seconds in pieces))
+    found, result = _searched(asked, hooks) if asked.preset else _gridded(asked, parts.found(job.id), hooks)
     result["verified"] = verification.begin(job, asked.base, found, count=job.request["verify"])
-    return {"result": serial.plain(result), "events": len(points)}
+    return {"result": serial.plain(result), "events": len(found.points)}
 
 
 def observe(job: Job, *, place: int, hooks: Hooks) -> dict[str, Any]:
@@ -133,6 +132,33 @@ def document(asked: Asked, found: Sweep, *, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "provenance": estimation.made_by(base.kind, catalog=base.catalog),
     }
+
+
+def _gridded(asked: Asked, kept: Sequence[bytes], hooks: Hooks) -> tuple[Sweep, dict[str, Any]]:
+    pieces = [_unpacked(part) for part in kept] or [_piece(asked, _places(asked, 0), hooks, tell=True)]
+    points = joined([piece for piece, _seconds in pieces])
+    found = decided(points, fields=asked.fields, goal=asked.goal)
+    return found, document(asked, found, seconds=sum(seconds for _piece, seconds in pieces))
+
+
+def _searched(asked: Asked, hooks: Hooks) -> tuple[Sweep, dict[str, Any]]:
+    """The search of the kind. How far it is is not known before it ends: its estimates are told against the most."""
+    base = asked.base
+    search = kinds.planning(base.kind.slug).search
+    if search is None:
+        raise ValueError("this kind has no search")
+
+    def look(estimates: int) -> None:
+        if hooks.cancelled():
+            raise Cancelled
+        hooks.progress(min(estimates / MOST_ESTIMATES, 1.0), simulated_s=0.0, events=estimates)
+
+    begun = perf_counter()
+    made = find(base.kind, base=base.spec, search=search, goal=asked.goal, catalog=base.catalog, each=look)
+    result = document(asked, made.sweep, seconds=perf_counter() - begun)
+    result["answer"]["sentence"] = made.sentence
+    result["provenance"] |= made.provenance
+    return made.sweep, result
 
 
 def _part_points(kind: str) -> int:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from planner import kinds
 from planner.core.batch import one_by_one
 from planner.core.planning import Planning
+from planner.core.search import Candidate, Search, Space
 from planner.designs.texts import InvalidField
 from planner.jobs import hooks, part_runner, parts, retrying, runner, selectors, services, sweeps, swept, verification
 from planner.jobs.models import Job, JobPart, Purpose, State
@@ -227,6 +228,46 @@ def test_what_cannot_be_swept_is_named_and_no_job_is_left(team, alice, how, fiel
         sweeps.sweep_start(team=team, user=alice, kind="toy", spec={}, **how)
     assert caught.value.field == field
     assert not Job.objects.exists()
+
+
+class TestPreset:
+    """A search over GPUs a unit; 35 req/s need 4 GPUs of 10 req/s, and one unit alone is an error."""
+
+    @pytest.fixture
+    def searchable(self, monkeypatch):
+        candidates = [Candidate({"unit_gpus": size}, group=f"units of {size}") for size in (1, 2, 4)]
+        search = Search(
+            objective="cost_usd_per_h",
+            space=lambda *_: Space(("unit_gpus",), heads=candidates, count=3, sources={"prices": "the toy maker"}),
+            words=lambda spec, *_: f"Units of {spec.unit_gpus}",
+        )
+        monkeypatch.setattr(kinds, "planning", lambda _slug: Planning(search=search))
+
+    def test_it_chooses_what_to_vary_and_verifies_three(self, searchable, ask, run):
+        job = ask(preset="cheapest_within_slo", spec={"rate_rps": 35, "unit_gpus": 8})
+        assert (job.request["objective"], job.request["verify"], job.request["vary"]) == ("cost_usd_per_h", 3, [])
+        result = run(job).result
+        assert result["preset"] == "cheapest_within_slo"
+        assert result["points"]["figures"]["gpus"][result["best"]] == 4
+        assert len(result["changes"]) == result["points"]["count"] == result["count"]
+        assert result["changes"][result["best"]] == {"unit_gpus": 1}
+        assert result["answer"]["sentence"].startswith("**Units of 1**")
+        assert result["provenance"]["prices"] == "the toy maker"
+        (row, *_) = selectors.result(Job.objects.get(id=job.id))["verified"]
+        simulation = Job.objects.get(id=row["job"])
+        assert simulation.request["spec"] == {**job.request["spec"], **result["changes"][row["place"]]}
+
+    def test_it_is_cancelled_between_estimates(self, searchable, ask, alice, run, monkeypatch):
+        monkeypatch.setattr(hooks, "LOOK_EVERY_S", 0.0)
+        monkeypatch.setattr(hooks, "WRITE_EVERY_S", 0.0)
+        job = ask(preset="cheapest_within_slo")
+        monkeypatch.setattr(hooks.JobHooks, "progress", lambda *_, **__: services.job_cancel(job=job, user=alice))
+        assert run(job).state == "cancelled"
+
+    def test_it_can_be_tried_again(self, searchable, ask, alice):
+        job = ask(preset="cheapest_within_slo")
+        Job.objects.update(state="failed")
+        assert retrying.job_retry(job=Job.objects.get(), user=alice).key == job.key
 
 
 class TestVerified:
