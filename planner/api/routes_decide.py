@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.api.views import launch, measurements, sweeps
+from planner.api.views import launch, measurements, plans, sweeps
 
 routes: list[URLPattern] = [
     path("launch/", launch.Launches.as_view(), name="launch"),
@@ -13,4 +13,6 @@ routes: list[URLPattern] = [
     path("measurements/<uuid:id>/", measurements.OneMeasurement.as_view(), name="measurement"),
     path("sweeps/", sweeps.Sweeps.as_view(), name="sweeps"),
     path("designs/<uuid:id>/sweeps/", sweeps.DesignSweeps.as_view(), name="design-sweeps"),
+    path("plans/", plans.Plans.as_view(), name="plans"),
+    path("plans/<uuid:id>/", plans.OnePlan.as_view(), name="plan"),
 ]

@@ -355,6 +355,33 @@ class ComparisonSummary(Shape):
     url: str
 
 
+class PlanSummary(Shape):
+    id: UUID
+    name: str
+    body: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    url: str
+
+
+class PlanView(BaseModel):
+    """Designs joined to one fleet: see the members' own names."""
+
+    name: str
+    url: str | None
+    members: list[dict[str, Any]]
+    joins: list[dict[str, Any]]
+    night: dict[str, float]
+    lent: list[dict[str, Any]]
+    total: dict[str, Any]
+    findings: list[dict[str, Any]]
+    sentence: str
+    severity: str | None
+    diagram: dict[str, Any]
+    charts: list[dict[str, Any]]
+    provenance: dict[str, Any]
+
+
 class Page(Shape):
     """A page of a list."""
 

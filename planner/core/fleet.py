@@ -55,6 +55,8 @@ class Pool:
     """False where the design leaves the pool out of its bill."""
     follows_demand: bool = True
     """Whether its need grows and shrinks with the demand of the design."""
+    borrows: bool = False
+    """Whether its work can be done by the hour on GPUs that another design does not need then."""
 
     @property
     def gpus(self) -> int:

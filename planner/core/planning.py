@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from planner.core.catalog import Catalog
     from planner.core.fleet import Fleet
     from planner.core.launch import Launcher
+    from planner.core.ports import Ports
     from planner.core.result import Result
     from planner.core.search import Search
 
@@ -35,7 +36,8 @@ class Planning:
     catalog)`` is the figures of many specs at once: the base with the fields of ``columns`` replaced, a value a point;
     `planner.core.batch.one_by_one` does it for a kind that has none. ``search`` are the levers of the cheapest design
     that meets its objectives. ``uncertain`` says which inputs are guesses.
-    ``launch`` is how a design is started: commands and manifests.
+    ``launch`` is how a design is started: commands and manifests. ``ports`` are what it gives to other designs of a
+    fleet plan, and takes from them.
     """
 
     fleet: Callable[[Any, Result, Catalog], Fleet] | None = None
@@ -43,3 +45,4 @@ class Planning:
     search: Search | None = None
     uncertain: Uncertain = Uncertain()
     launch: Launcher | None = None
+    ports: Ports | None = None

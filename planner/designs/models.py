@@ -1,4 +1,4 @@
-"""Saved designs with their revisions, comparisons and drills, what was measured, and the links that share them."""
+"""Saved designs with their revisions, comparisons, drills and fleet plans, what was measured, and links to share."""
 
 from __future__ import annotations
 
@@ -96,6 +96,24 @@ class Comparison(models.Model):
     mode = models.CharField(max_length=12, default="as_is")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+
+class FleetPlan(models.Model):
+    """Designs joined to one fleet: ``body`` as `designs.plan_body` checks it (members, joins, night)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="plans")
+    name = models.CharField(max_length=160)
+    body = models.JSONField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("team", "-updated_at"), name="plan_team_updated"),)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Drill(models.Model):

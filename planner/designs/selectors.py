@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from planner.accounts.models import Team
 from planner.accounts.selectors import row_id, scoped
 from planner.designs import links
-from planner.designs.models import Comparison, Design, Drill, Revision, Share
+from planner.designs.models import Comparison, Design, Drill, FleetPlan, Revision, Share
 
 
 def designs(team: Team, *, q: str = "", kind: str = "", tag: str = "", deleted: bool = False) -> QuerySet[Design]:
@@ -49,6 +49,16 @@ def tags(team: Team) -> list[str]:
     """All tags in use, in order."""
     rows = scoped(Design.objects.all(), team).filter(deleted_at__isnull=True).values_list("tags", flat=True)
     return sorted({tag for row in rows for tag in row})
+
+
+def plans(team: Team) -> QuerySet[FleetPlan]:
+    """Fleet plans of a team, last changed first."""
+    return scoped(FleetPlan.objects.all(), team).order_by("-updated_at", "id")
+
+
+def plan(team: Team, id: UUID | str) -> FleetPlan:
+    """One fleet plan; raises `FleetPlan.DoesNotExist`."""
+    return plans(team).get(id=row_id(id))
 
 
 def comparisons(team: Team) -> QuerySet[Comparison]:

@@ -107,6 +107,26 @@ def examples() -> Sequence[Example]:
     return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class ExamplePlan:
+    """A worked fleet plan: members with kind and spec, and how they are joined."""
+
+    slug: str
+    name: str
+    description: str
+    members: tuple[Mapping[str, Any], ...]
+    joins: tuple[Mapping[str, str], ...]
+    night: Mapping[str, float]
+
+
+@cache
+def example_plans() -> Sequence[ExamplePlan]:
+    """Worked fleet plans, from the ``plans.toml`` beside the kinds."""
+    with (_FOLDER / "plans.toml").open("rb") as file:
+        rows = tomllib.load(file)["plan"]
+    return tuple(ExamplePlan(**{**row, "members": tuple(row["members"]), "joins": tuple(row["joins"])}) for row in rows)
+
+
 def method(slug: str) -> str:
     """The METHOD.md of a kind."""
     return (_FOLDER / get(slug).slug / "METHOD.md").read_text(encoding="utf-8")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from planner.core.planning import Planning, Uncertain
 from planner.kinds.gateway import bought
+from planner.kinds.gateway.ports import PORTS
 
 UNCERTAIN = Uncertain(("peak_rps", "input_tokens", "output_tokens", "prefix_tokens", "turns", "ttft_s", "tpot_s"))
-PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)
+PLANNING = Planning(
+    fleet=bought.fleet,
+    uncertain=UNCERTAIN,
+    ports=PORTS,
+)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planner.core.planning import Planning, Uncertain
 from planner.kinds.llm_serving import bought, levers
+from planner.kinds.llm_serving.ports import PORTS
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 
@@ -23,4 +24,5 @@ PLANNING = Planning(
         ("peak_rps", "input_tokens", "output_tokens", "prefix_hit_rate", "input_sigma", "output_sigma"),
         own=_stated_rates,
     ),
+    ports=PORTS,
 )

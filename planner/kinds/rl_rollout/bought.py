@@ -62,6 +62,7 @@ def _rollout(made: Plan, *, priced: bool) -> Pool:
         spare_step=gpus,
         size_field="instance_gpus",
         follows_demand=False,
+        borrows=True,
     )
 
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from planner.core.planning import Planning, Uncertain
 from planner.kinds.rl_rollout import bought
+from planner.kinds.rl_rollout.ports import PORTS
 
 UNCERTAIN = Uncertain(("prompt_tokens", "output_tokens", "length_cv", "train_step_s", "rate_tokens_per_s"))
-PLANNING = Planning(fleet=bought.fleet, uncertain=UNCERTAIN)
+PLANNING = Planning(
+    fleet=bought.fleet,
+    uncertain=UNCERTAIN,
+    ports=PORTS,
+)
