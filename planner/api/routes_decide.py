@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.api.views import launch, measurements, plans, sweeps
+from planner.api.views import launch, measurements, money, plans, sweeps
 
 routes: list[URLPattern] = [
     path("launch/", launch.Launches.as_view(), name="launch"),
     path("designs/<uuid:id>/launch/", launch.DesignLaunch.as_view(), name="design-launch"),
+    path("money/", money.Money.as_view(), name="money"),
+    path("designs/<uuid:id>/money/", money.DesignMoney.as_view(), name="design-money"),
     path("measurements/", measurements.Measurements.as_view(), name="measurements"),
     path("measurements/<uuid:id>/", measurements.OneMeasurement.as_view(), name="measurement"),
     path("sweeps/", sweeps.Sweeps.as_view(), name="sweeps"),

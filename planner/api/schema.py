@@ -19,6 +19,7 @@ from planner import kinds
 from planner.api import shapes
 from planner.api.shapes_sweep import SweepResult
 from planner.core.kind import DesignKind
+from planner.core.money import MoneyTerms
 from planner.core.replications import MOST_REPLICATIONS
 
 HERE = "#/components/schemas/"
@@ -173,6 +174,7 @@ def _of_kind(kind: DesignKind) -> dict[str, dict[str, Any]]:
         "EstimateBatchRequest": _object({**named, "specs": specs}, required=["kind", "specs"]),
         "DesignRequest": _object({**named, **described, "spec": spec}, required=["kind", "name"]),
         "SimulationRequest": _object({**named, "spec": spec, **_simulation_fields()}, required=["kind"]),
+        "MoneyRequest": _object({**named, "spec": spec, "terms": ref("MoneyTerms")}, required=["kind"]),
         "LaunchRequest": _object({**named, "spec": spec, "target": TEXT}, required=["kind"]),
         "Estimate": _object({**named, **answered}, required=["kind", *answered]),
     }
@@ -219,6 +221,8 @@ def components() -> dict[str, Any]:
     results = {"type": "array", "items": {"oneOf": [ref("Estimate"), ref("Problem")]}}
     schemas["JobResult"] = {"oneOf": [ref("SimulationResult"), ref("SweepResult")]}
     schemas["EstimateBatch"] = _object({"results": results}, required=["results"])
+    schemas["MoneyTerms"] = MoneyTerms.model_json_schema(ref_template=HERE + "{model}")
+    schemas["MoneyTermsRequest"] = _object({"terms": ref("MoneyTerms")}, required=[])
     return schemas
 
 

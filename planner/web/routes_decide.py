@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from planner.web.views import money
+
+urlpatterns: list[URLPattern] = [
+    path("designs/<uuid:design_id>/money/", money.money, name="design-money"),
+    path("designs/<uuid:design_id>/money/figures.csv", money.money_csv, name="design-money-csv"),
+]

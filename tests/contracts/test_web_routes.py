@@ -67,6 +67,8 @@ ROWS = {
     "keep-workload": Row(post=EDITOR, arguments=("kind",)),
     "design": Row(get=MEMBER, post=EDITOR, arguments=("design",), own=True),
     "history": Row(get=MEMBER, arguments=("design",), own=True),
+    "design-money": Row(get=MEMBER, arguments=("design",), own=True),
+    "design-money-csv": Row(get=MEMBER, arguments=("design",), own=True),
     "revert": Row(post=EDITOR, arguments=("design",), own=True),
     "describe": Row(get=EDITOR, post=EDITOR, arguments=("design",), own=True),
     "duplicate": Row(post=EDITOR, arguments=("design",), own=True),

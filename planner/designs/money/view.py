@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.core.money import COMMITMENTS
+from planner.core.money import COMMITMENTS, MoneyTerms
 from planner.core.result import Metric, MetricDef
 from planner.core.text import gettext_noop as _
 from planner.designs import serial
@@ -19,6 +19,14 @@ from planner.designs.money.offers import Quote
 from planner.formulas import cost
 from planner.formulas.diurnal import HOURS_PER_WEEK
 
+PARTS = {
+    "depreciation": _("Depreciation"),
+    "financing": _("Financing"),
+    "network": _("Network"),
+    "power": _("Energy"),
+    "colo": _("Power and room"),
+    "upkeep": _("Staff and upkeep"),
+}
 COSTS = {
     "reserved_3y": COMMITMENTS["reserved_3y"],
     "reserved_1y": COMMITMENTS["reserved_1y"],
@@ -139,8 +147,11 @@ def _quote(quote: Quote) -> dict[str, Any]:
         "who": quote.who,
         "source": quote.source,
         "as_of": quote.as_of,
-        "parts_usd_per_gpu_h": dict(quote.parts),
-        "figures": {name: asdict(figure) for name, figure in quote.figures.items()},
+        "parts": [{"name": name, "label": PARTS[name], "usd_per_gpu_h": usd} for name, usd in quote.parts.items()],
+        "figures": [
+            {"name": name, "label": MoneyTerms.model_fields[name].title, **asdict(figure)}
+            for name, figure in quote.figures.items()
+        ],
     }
 
 
