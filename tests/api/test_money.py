@@ -117,7 +117,7 @@ def test_a_price_from_the_day_asked_for(bob):
         ({"date": "yesterday"}, "/terms/date"),
         ({"api": "no-such-api"}, "/terms/api"),
         ({"nonsense": 1}, "/terms/nonsense"),
-        ({"currency": "XXX"}, "/terms/currency"),
+        ({"currency": "ABC"}, "/terms/currency"),
     ],
 )
 def test_bad_terms_are_refused_at_their_place(bob, terms, pointer):
