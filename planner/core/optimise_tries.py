@@ -195,19 +195,23 @@ class _Tries:
         return True
 
     def widen(self) -> None:
-        """The cheapest that hold, each with more units than needed: the rest of the front."""
+        """The cheapest that hold, each changed to what a shorter latency costs: the rest of the front."""
         fine = sorted((one for one in self.tried if one.status == "ok"), key=self._cost)[:_SHOWN_WIDER]
         for one in fine:
             spec = changed(self.base, one.change) if one.change else self.base
-            for name in self.search.mends:
-                for more in _WIDER:
-                    raised = {**one.change, name: (getattr(spec, name) or 0) + more}
-                    if _key(raised) not in self.seen:
-                        self.seen.add(_key(raised))
-                        found = self.judged(raised, group=one.group)
-                        # A field that this layout does not use changes nothing.
-                        if found.value(self.goal.objective.name) != one.value(self.goal.objective.name):
-                            self.note(found)
+            for change in self.search.around(spec) if self.search.around else self._more(spec):
+                raised = {**one.change, **change}
+                if _key(raised) in self.seen:
+                    continue
+                self.seen.add(_key(raised))
+                found = self.judged(raised, group=one.group)
+                # A field that this layout does not use changes nothing.
+                if found.value(self.goal.objective.name) != one.value(self.goal.objective.name):
+                    self.note(found)
+
+    def _more(self, spec: Spec) -> Iterator[Mapping[str, Any]]:
+        for name in self.search.mends:
+            yield from ({name: (getattr(spec, name) or 0) + more} for more in _WIDER)
 
 
 def status_of(result: Result, *, goal: Goal) -> Status:

@@ -56,3 +56,24 @@ class Search:
     words: Callable[[Any, Result, Catalog], str]
     mends: tuple[str, ...] = ()
     mend: Callable[[Any, Result], Mapping[str, Any]] | None = None
+    around: Callable[[Any], Iterable[Mapping[str, Any]]] | None = None
+    """Changes of a design that holds which show what a shorter latency costs; without it one more of what mends."""
+
+
+def ranked(
+    fields: tuple[str, ...],
+    candidates: Iterable[Candidate],
+    *,
+    left_out: Mapping[str, str] | None = None,
+    sources: Mapping[str, Any] | None = None,
+    heads: int = 1,
+) -> Space:
+    """A space of candidates that are all at hand: the cheapest first, and the first of each group in any case."""
+    found = sorted(candidates, key=lambda one: one.least)
+    rejected = [one for one in found if one.rejected]
+    stream = [one for one in found if not one.rejected]
+    of_group: dict[str, list[Candidate]] = {}
+    for one in stream:
+        of_group.setdefault(one.group, []).append(one)
+    first = sorted((one for group in of_group.values() for one in group[:heads]), key=lambda one: one.least)
+    return Space(fields, first, stream, rejected, len(found), left_out or {}, sources or {})

@@ -87,7 +87,8 @@ def _capacity_binds(plan: Plan, ready: Operation) -> Finding:
     )
 
 
-def _meets(plan: Plan, point: serving.Point) -> bool:
+def meets(plan: Plan, point: serving.Point) -> bool:
+    """Whether a load keeps both objectives."""
     ttft, tpot = plan.spec.ttft_p99_slo_s, plan.spec.tpot_slo_s
     tpot_p99 = point.tpot_quantile_s(0.99)
     fast = tpot is None or tpot_p99 is None or tpot_p99 <= tpot
@@ -95,7 +96,7 @@ def _meets(plan: Plan, point: serving.Point) -> bool:
 
 
 def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[Finding]:
-    if _meets(plan, point):
+    if meets(plan, point):
         return
     spec, tpot = plan.spec, point.tpot_quantile_s(0.99)
     missed = []
@@ -118,11 +119,11 @@ def _objectives(plan: Plan, ready: Operation, point: serving.Point) -> Iterator[
 
 def _inside_objectives(plan: Plan, ready: Operation) -> tuple[str, dict[str, Any] | None]:
     if plan.spec.rate_rps is not None:
-        rate = search.largest_rate_rps(ready, below=plan.spec.rate_rps, meets=lambda point: _meets(plan, point))
+        rate = search.largest_rate_rps(ready, below=plan.spec.rate_rps, meets=lambda point: meets(plan, point))
         if not rate:
             return "No rate meets the objectives on this replica.", None
         return f"The objectives hold up to {show(rate, 'req/s')}.", {"rate_rps": rate, "concurrency": None}
-    most = search.largest_concurrency(ready, below=plan.concurrency, meets=lambda point: _meets(plan, point))
+    most = search.largest_concurrency(ready, below=plan.concurrency, meets=lambda point: meets(plan, point))
     if most is None:
         return "Not even one request alone meets the objectives on this replica.", None
     return f"The objectives hold up to {show(most, 'requests')} at once.", {

@@ -59,7 +59,7 @@ def cheapest(plan: Plan, catalog: Catalog) -> Alternative | None:
     best: Alternative | None = None
     for gpu in catalog.gpus():
         price = catalog.price(gpu.slug)
-        if price is None or not _runs(plan, gpu) or (best and best.usd_per_h and price.usd_per_h >= best.usd_per_h):
+        if price is None or not runs(plan, gpu) or (best and best.usd_per_h and price.usd_per_h >= best.usd_per_h):
             continue
         try:
             gpus = smallest(plan, gpu=gpu)
@@ -73,7 +73,7 @@ def cheapest(plan: Plan, catalog: Catalog) -> Alternative | None:
     return best
 
 
-def _runs(plan: Plan, gpu: Gpu) -> bool:
+def runs(plan: Plan, gpu: Gpu) -> bool:
     """Whether the engine has a back end for the GPU: TensorRT-LLM knows NVIDIA's only, the others AMD's too."""
     return gpu.vendor == "NVIDIA" or (gpu.vendor == "AMD" and plan.spec.engine != "tensorrt_llm")
 
