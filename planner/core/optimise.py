@@ -180,8 +180,8 @@ class _Words:
         if one.status != "ok":
             found = binding(self.sweep.points, place=place, goal=self.goal) if one.status == "misses" else None
             return RunnerUp(place, f"{self._who(place)}{self.sweep.points.reasons[place]}", found)
-        far = self._against_best(place)
-        return RunnerUp(place, f"{self._who(place)}holds, at {self._shown(place)}{f': {far}' if far else ''}.")
+        far, tried = self._against_best(place), " of those tried" if one.group in self.trail.open_groups else ""
+        return RunnerUp(place, f"{self._who(place)}holds, at {self._shown(place)}{tried}{f': {far}' if far else ''}.")
 
     def _who(self, place: int) -> str:
         group = "The present design" if place == _PRESENT else self.trail.tried[place].group

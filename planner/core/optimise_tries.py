@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from planner.core.sweep import Goal
 
 MOST_ESTIMATES = 1500
+MOST_OF_A_GROUP = 40
 _MOST_DOUBLINGS = 7
 _WIDER = (1, 2, 4)
 """Units beyond those needed that the best few are also shown with: what a shorter latency costs."""
@@ -44,12 +46,17 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """All that a search tried, the base first; ``is_whole``: no candidate that could be better was left untried."""
+    """All that a search tried, the base first.
+
+    ``is_whole``: no candidate that could be better was left untried; ``open_groups``: those with some that could be
+    better than the best of their group.
+    """
 
     tried: tuple[Tried, ...]
     space: Space
     estimates: int
     is_whole: bool
+    open_groups: frozenset[str] = frozenset()
 
 
 def go_through(
@@ -66,21 +73,23 @@ def go_through(
     tries = _Tries(kind, base, search, goal, catalog, most, each)
     here = tries.judged({}, group="")
     if here.result is None:
-        return Trail((here,), Space((), ()), tries.estimates, is_whole=True)
+        return Trail((here,), Space(()), tries.estimates, is_whole=True)
     space = search.space(base, here.result, catalog)
     tries.bounds_hold = search.objective == goal.objective.name and goal.order.lower
     tries.note(here)
     tries.seen.add(())
     if here.status != "ok":
         tries.note(tries.mended({}, group=""))
-    for candidate in space.heads:
-        tries.take(candidate)
+    streams = {group: iter(stream) for group, stream in space.groups.items()}
+    for candidate in itertools.chain.from_iterable(itertools.islice(stream, 1) for stream in streams.values()):
+        tries.take(candidate, below=math.inf)
     # Without load no design has a price, and none is better than another.
     has_any = any(one.value(goal.objective.name) is not None for one in tries.tried)
     is_whole = tries.follow(space.stream) if has_any else True
+    open_groups = frozenset(group for group, stream in streams.items() if has_any and not tries.of_group(group, stream))
     tries.widen()
     tries.tried += [Tried(one.change, one.group, "infeasible", reason=one.rejected) for one in space.rejected]
-    return Trail(tuple(tries.tried), space, tries.estimates, is_whole)
+    return Trail(tuple(tries.tried), space, tries.estimates, is_whole, open_groups)
 
 
 @dataclass
@@ -96,20 +105,23 @@ class _Tries:
     estimates: int = 0
     best: float = math.inf
     """The least objective found, with its sign turned where more is better."""
+    best_of: dict[str, float] = field(default_factory=dict)
+    """The same of each group."""
     tried: list[Tried] = field(default_factory=list)
     seen: set[tuple[tuple[str, Any], ...]] = field(default_factory=set)
 
     # --- one candidate
 
-    def take(self, candidate: Candidate) -> None:
-        if _key(candidate.change) not in self.seen and self.estimates < self.most:
+    def take(self, candidate: Candidate, *, below: float) -> None:
+        if _key(candidate.change) not in self.seen:
             self.seen.add(_key(candidate.change))
-            self.note(self.mended(dict(candidate.change), group=candidate.group))
+            self.note(self.mended(dict(candidate.change), group=candidate.group, below=below))
 
     def note(self, found: Tried) -> None:
         self.tried.append(found)
         if found.status == "ok":
             self.best = min(self.best, self._cost(found))
+            self.best_of[found.group] = min(self.best_of.get(found.group, math.inf), self._cost(found))
 
     def judged(self, change: Mapping[str, Any], *, group: str) -> Tried:
         try:
@@ -131,13 +143,13 @@ class _Tries:
 
     # --- mending
 
-    def mended(self, change: dict[str, Any], *, group: str) -> Tried:
-        """The candidate with as few more units as make it hold; as it is where none do, or cost more than the best."""
+    def mended(self, change: dict[str, Any], *, group: str, below: float = math.inf) -> Tried:
+        """The candidate with as few more units as make it hold; as it is where none do, or it costs more than that."""
         found = self.judged(change, group=group)
         factor = 1
         for _ in range(_MOST_DOUBLINGS):
             steps = self._steps(found)
-            if not steps or self._cost(found) >= self.best:
+            if not steps or self._cost(found) >= below:
                 return found
             before, found = found, self._raised(found, steps=steps, factor=factor)
             if found.status == "ok":
@@ -187,12 +199,27 @@ class _Tries:
     def follow(self, stream: Iterable[Candidate]) -> bool:
         """Take those that could be better than the best, in turn; False when there were more than may be estimated."""
         for candidate in stream:
-            if self.bounds_hold and candidate.least >= self.best * (1 - SAME):
+            if self._is_beyond(candidate, self.best):
                 return True
             if self.estimates >= self.most:
                 return False
-            self.take(candidate)
+            self.take(candidate, below=self.best)
         return True
+
+    def of_group(self, group: str, stream: Iterable[Candidate]) -> bool:
+        """Take those that could be better than the best of their group; False when that was not the end of it."""
+        most = min(self.estimates + MOST_OF_A_GROUP, self.most)
+        for candidate in stream:
+            best = self.best_of.get(group, math.inf)
+            if self._is_beyond(candidate, best):
+                return True
+            if self.estimates >= most:
+                return False
+            self.take(candidate, below=best)
+        return True
+
+    def _is_beyond(self, candidate: Candidate, best: float) -> bool:
+        return self.bounds_hold and candidate.least >= best * (1 - SAME)
 
     def widen(self) -> None:
         """The cheapest that hold, each changed to what a shorter latency costs: the rest of the front."""

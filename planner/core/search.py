@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,14 @@ class Candidate:
 class Space:
     """What a search goes through. ``fields`` are all that candidates change.
 
-    ``heads`` are tried whatever they cost, a few of each group; ``stream`` rises in ``least`` and may be very long.
-    ``left_out`` says of what is no candidate at all why; ``sources`` where prices and the like come from.
+    ``stream`` is every candidate, rising in ``least``; it may be very long. ``groups`` are those of each group alone,
+    in the same order, so that a reader is told the best of each. ``left_out`` says why of what is no candidate at all;
+    ``sources`` where prices and the like come from.
     """
 
     fields: tuple[str, ...]
-    heads: Iterable[Candidate]
     stream: Iterable[Candidate] = ()
+    groups: Mapping[str, Iterable[Candidate]] = field(default_factory=dict)
     rejected: Iterable[Candidate] = ()
     count: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -66,14 +68,18 @@ def ranked(
     *,
     left_out: Mapping[str, str] | None = None,
     sources: Mapping[str, Any] | None = None,
-    heads: int = 1,
 ) -> Space:
-    """A space of candidates that are all at hand: the cheapest first, and the first of each group in any case."""
+    """A space of candidates that are all at hand: the cheapest first."""
     found = sorted(candidates, key=lambda one: one.least)
-    rejected = [one for one in found if one.rejected]
     stream = [one for one in found if not one.rejected]
-    of_group: dict[str, list[Candidate]] = {}
+    groups: dict[str, list[Candidate]] = {}
     for one in stream:
-        of_group.setdefault(one.group, []).append(one)
-    first = sorted((one for group in of_group.values() for one in group[:heads]), key=lambda one: one.least)
-    return Space(fields, first, stream, rejected, len(found), left_out or {}, sources or {})
+        groups.setdefault(one.group, []).append(one)
+    rejected = [one for one in found if one.rejected]
+    return Space(fields, stream, groups, rejected, len(found), left_out or {}, sources or {})
+
+
+def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Every combination of values, the last field the quickest; a value that comes twice counts once."""
+    values = [tuple(dict.fromkeys(axis)) for axis in axes.values()]
+    return (dict(zip(axes, row, strict=True)) for row in itertools.product(*values))

@@ -73,7 +73,8 @@ def space(spec: ShopSpec, _result: Result, _catalog: Any) -> Space:
     found = list(candidates(spec))
     stream = sorted((one for one in found if not one.rejected), key=lambda one: one.least)
     rejected = [one for one in found if one.rejected]
-    return Space(("machine", "size", "spare"), heads=stream[:1], stream=stream, rejected=rejected, count=len(found))
+    groups = {name: [one for one in stream if one.group == name] for name in MACHINES}
+    return Space(("machine", "size", "spare"), stream, groups, rejected, len(found))
 
 
 def words(spec: ShopSpec, _result: Result, _catalog: Any) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from planner.core.catalog import Catalog, Gpu, MissingFigure
@@ -52,8 +51,6 @@ FIELDS = (
     "rate_mode",
     "decode_step_fixed_share",
 )
-_HEADS = 2
-"""Fleets of each GPU and layout that are tried whatever they cost."""
 _BUSY = 0.3
 """Utilisation below which more prefill units shorten no wait to speak of."""
 
@@ -75,10 +72,9 @@ def space(spec: LlmServingSpec, result: Result, catalog: Catalog) -> Space:
     made = _Options(spec, catalog, prices, left_out)
     found = [made.pools(formats) for formats in all_formats(spec, catalog=catalog)]
     streams = [stream for pools in found for stream in (made.pairs(pools), made.alone(pools))]
-    heads = sorted(made.heads(found), key=lambda one: one.least)
     return Space(
         fields=FIELDS,
-        heads=heads,
+        groups=made.groups(found),
         stream=heapq.merge(*streams, key=lambda one: one.least),
         rejected=made.rejected,
         count=sum(len(one.prefill) * len(one.decode) + len(one.replicas) for one in found) + len(made.rejected),
@@ -220,18 +216,16 @@ class _Options:
             if j == 0 and i + 1 < len(first):
                 heapq.heappush(heap, (first[i + 1].usd_per_h + then[0].usd_per_h, i + 1, 0))
 
-    def heads(self, found: Sequence[_Pools]) -> Iterator[Candidate]:
-        """The cheapest of each GPU, in either layout."""
-        for slug in sorted(self.used):
-            pairs, alone = [], []
-            for pools in found:
-                own = _Pools(
-                    pools.formats, *([one for one in some if one.at.gpu.slug == slug] for some in _lists(pools))
-                )
-                pairs.append(self.pairs(own))
-                alone.append(self.alone(own))
-            for streams in (pairs, alone):
-                yield from islice(heapq.merge(*streams, key=lambda one: one.least), _HEADS)
+    def groups(self, found: Sequence[_Pools]) -> dict[str, Iterator[Candidate]]:
+        """Fleets of one GPU each, in either layout."""
+        return {self.group(slug): self._of_one(found, slug=slug) for slug in sorted(self.used)}
+
+    def _of_one(self, found: Sequence[_Pools], *, slug: str) -> Iterator[Candidate]:
+        streams: list[Iterator[Candidate]] = []
+        for pools in found:
+            own = _Pools(pools.formats, *([one for one in some if one.at.gpu.slug == slug] for some in _lists(pools)))
+            streams += [self.pairs(own), self.alone(own)]
+        return heapq.merge(*streams, key=lambda one: one.least)
 
 
 def _lists(pools: _Pools) -> tuple[Sequence[Option], ...]:

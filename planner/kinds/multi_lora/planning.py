@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning, Uncertain
-from planner.kinds.multi_lora import bought
+from planner.kinds.multi_lora import bought, levers
 from planner.kinds.multi_lora.ports import PORTS
 
 UNCERTAIN = Uncertain(("requests_per_s", "input_tokens", "output_tokens", "prefix_share", "zipf_exponent"))
 PLANNING = Planning(
     fleet=bought.fleet,
+    search=levers.SEARCH,
     uncertain=UNCERTAIN,
     ports=PORTS,
 )

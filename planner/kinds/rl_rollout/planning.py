@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from planner.core.planning import Planning, Uncertain
-from planner.kinds.rl_rollout import bought
+from planner.kinds.rl_rollout import bought, levers
 from planner.kinds.rl_rollout.ports import PORTS
 
 UNCERTAIN = Uncertain(("prompt_tokens", "output_tokens", "length_cv", "train_step_s", "rate_tokens_per_s"))
 PLANNING = Planning(
     fleet=bought.fleet,
+    search=levers.SEARCH,
     uncertain=UNCERTAIN,
     ports=PORTS,
 )
