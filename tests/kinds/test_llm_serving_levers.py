@@ -73,7 +73,7 @@ def test_it_is_as_cheap_as_trying_every_fleet_with_every_number_of_spares(more: 
     assert SEARCH is not None
     space = SEARCH.space(base, KIND.estimate(base, catalog), catalog)
     tried: list[float] = []
-    for candidate, prefill, decode in itertools.product(space.stream, range(4), range(4)):
+    for candidate, prefill, decode in itertools.product(space.stream, range(3), range(3)):
         is_aggregated = candidate.change["topology"] == "aggregated"
         if candidate.change["weight_dtype"] != "fp8" or (is_aggregated and prefill):
             continue  # wider weights are dearer throughout, replicas have no prefill units
@@ -90,7 +90,7 @@ def test_fleets_known_not_to_work_do_not_when_they_are_worked_out() -> None:
     base = KIND.spec.model_validate({})
     known = [place for place, status in enumerate(points.status) if status == "infeasible"]
     assert len(known) > 200
-    for place in known[::101]:
+    for place in known[::150]:
         result = KIND.estimate(changed(base, points.change(place)), CATALOG)
         codes = " ".join(finding.code for finding in result.findings if finding.severity == "error")
         reason = points.reasons[place] or ""
