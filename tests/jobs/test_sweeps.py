@@ -238,7 +238,7 @@ class TestPreset:
         candidates = [Candidate({"unit_gpus": size}, group=f"units of {size}") for size in (1, 2, 4)]
         search = Search(
             objective="cost_usd_per_h",
-            space=lambda *_: Space(("unit_gpus",), heads=candidates, count=3, sources={"prices": "the toy maker"}),
+            space=lambda *_: Space(("unit_gpus",), candidates, count=3, sources={"prices": "the toy maker"}),
             words=lambda spec, *_: f"Units of {spec.unit_gpus}",
         )
         monkeypatch.setattr(kinds, "planning", lambda _slug: Planning(search=search))

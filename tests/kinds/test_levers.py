@@ -38,7 +38,7 @@ class FewGpus:
         return [CATALOG.gpu(slug) for slug in self._slugs]
 
 
-FEW: Catalog = FewGpus("h100-sxm", "l40s")  # type: ignore[assignment]
+FEW: Catalog = FewGpus("h100-sxm", "l40s")
 
 
 def search_of(slug: str) -> Search:

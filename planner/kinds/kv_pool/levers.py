@@ -6,7 +6,7 @@ the drives' endurance, whose prices no field has, stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planner.core.catalog import Catalog, Gpu
@@ -57,7 +57,7 @@ def _on(spec: KvPoolSpec, gpu: Gpu, *, offer: Offer, catalog: Catalog) -> Iterat
     if gpu.slug != own.slug:
         share = gpu.figure("memory_bytes") / own.figure("memory_bytes")
         fixed |= {"gpu_flops_per_s": None, "hbm_bytes_per_gpu": spec.hbm_bytes_per_gpu * share}
-    tiers = {
+    tiers: dict[str, list[Any]] = {
         "dram_bytes_per_node": [share * (spec.dram_bytes_per_node or 1e12) for share in SHARES],
         "ssd_bytes_per_node": [share * (spec.ssd_bytes_per_node or 10e12) for share in SHARES],
         "eviction": [spec.eviction, "lru" if spec.eviction == "value" else "value"],
@@ -69,7 +69,7 @@ def _on(spec: KvPoolSpec, gpu: Gpu, *, offer: Offer, catalog: Catalog) -> Iterat
         yield Candidate({**fixed, **change}, group=gpu.name, least=least + _tiers_usd_per_h(spec, change))
 
 
-def _tiers_usd_per_h(spec: KvPoolSpec, change: dict[str, Any]) -> float:
+def _tiers_usd_per_h(spec: KvPoolSpec, change: Mapping[str, float]) -> float:
     dram = 0.0 if spec.dram_paid == "in_rent" else spec.dram_usd_per_gb_month * change["dram_bytes_per_node"]
     ssd = spec.ssd_usd_per_gb_month * change["ssd_bytes_per_node"]
     return spec.nodes * (dram + ssd) / _GB / cost.HOURS_PER_MONTH

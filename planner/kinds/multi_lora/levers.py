@@ -48,7 +48,7 @@ def space(spec: MultiLoraSpec, result: Result, catalog: Catalog) -> Space:
 
 
 def _on(spec: MultiLoraSpec, gpu: Gpu, *, offer: Offer, catalog: Catalog) -> Iterator[Candidate]:
-    formats = {
+    formats: dict[str, list[Any]] = {
         "gpus_per_replica": [*REPLICA_GPUS, spec.gpus_per_replica],
         "weight_dtype": [spec.weight_dtype, *(["fp8"] if spec.weight_dtype == "bf16" else [])],
         "kv_dtype": [spec.kv_dtype, "fp8"],

@@ -55,7 +55,7 @@ def _on(spec: RlRolloutSpec, gpu: Gpu, *, offer: Offer, catalog: Catalog) -> Ite
     is_own = gpu.slug == catalog.gpu(spec.gpu).slug
     training = spec.training_gpu_price_usd_per_h
     paid = spec.gpu_price_usd_per_h if training is None else training
-    axes = {
+    axes: dict[str, list[Any]] = {
         "instance_gpus": [*INSTANCE_GPUS, spec.instance_gpus],
         "mode": list(MODE_LABELS),
         "staleness_bound": [*BOUNDS, spec.staleness_bound],
