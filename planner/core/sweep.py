@@ -203,20 +203,32 @@ def binding(points: Points, *, place: int, goal: Goal) -> Binding | None:
 
 
 def _next_best(points: Points, *, goal: Goal, best: int | None, sign: float) -> Iterator[RunnerUp]:
+    """Of each other choice (a GPU, a topology) the best; where only numbers vary, those that come next."""
     if best is None:
         return
-    objective, metric = points.figures[goal.objective.name], goal.objective
-    rows = [
+    objective = points.figures[goal.objective.name]
+    choices = [column for column in points.values.values() if any(isinstance(value, str | bool) for value in column)]
+    seen = {tuple(column[best] for column in choices)}
+    rows = sorted(
         (sign * value, place)
         for place, (status, value) in enumerate(zip(points.status, objective, strict=True))
         if status == "ok" and place != best and value is not None
-    ]
-    for _value, place in nsmallest(MOST_RUNNERS_UP // 2, rows):
-        yield RunnerUp(place, _how_far(objective[best], objective[place], metric=metric))
+    )
+    found = 0
+    for _value, place in rows:
+        chosen = tuple(column[place] for column in choices)
+        if choices and chosen in seen:
+            continue
+        seen.add(chosen)
+        yield RunnerUp(place, _how_far(objective[best], objective[place], metric=goal.objective))
+        if (found := found + 1) == MOST_RUNNERS_UP // 2:
+            return
 
 
 def _how_far(best: float | None, value: float | None, *, metric: MetricDef) -> str:
     amount, share = delta(best, value, metric.unit)
+    if amount == "±0":
+        return f"{metric.label} is the same."
     return f"{metric.label}: {amount}{f' ({share})' if share else ''} against the best."
 
 

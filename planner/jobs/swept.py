@@ -31,6 +31,8 @@ POINTS_A_BATCH = 10_000
 """The same where a kind works out many at once."""
 LOOKS_A_PART = 20
 """How often a part tells how far it is and looks whether to stop."""
+LEAST_BATCH = 2_000
+"""Points worked out at once where a kind can: fewer are slower each."""
 TELL_EVERY_S = 0.5
 MOST_SHOWN = 200
 """Points of a partial result."""
@@ -174,7 +176,8 @@ def _piece(asked: Asked, places: range, hooks: Hooks, *, tell: bool) -> tuple[Po
     """The points at these places and the time they took [s], told and looked after between slices."""
     begun = last = perf_counter()
     pieces: list[Points] = []
-    for slice_ in _slices(places):
+    least = LEAST_BATCH if kinds.planning(asked.base.kind.slug).batch else 1
+    for slice_ in _slices(places, least=least):
         if hooks.cancelled():
             raise Cancelled
         pieces.append(_points(asked, slice_))
@@ -199,8 +202,8 @@ def _points(asked: Asked, places: Sequence[int]) -> Points:
     )
 
 
-def _slices(places: range) -> Iterator[range]:
-    size = max(1, math.ceil(len(places) / LOOKS_A_PART))
+def _slices(places: range, *, least: int) -> Iterator[range]:
+    size = max(least, math.ceil(len(places) / LOOKS_A_PART))
     for start in range(places.start, places.stop, size):
         yield range(start, min(start + size, places.stop))
 

@@ -10,9 +10,9 @@ from django.utils.translation import override
 from planner.reports import pdf
 from planner.reports.compared import comparison_content
 from planner.reports.content import design_content
-from planner.reports.sheets import comparison_csv, design_csv, drill_csv, simulation_csv
+from planner.reports.sheets import comparison_csv, design_csv, drill_csv, simulation_csv, sweep_csv
 
-__all__ = ["comparison_csv", "comparison_document", "csv_of", "document", "drill_csv", "simulation_csv"]
+__all__ = ["comparison_csv", "comparison_document", "csv_of", "document", "drill_csv", "simulation_csv", "sweep_csv"]
 
 
 def document(view: Mapping[str, Any], *, paper: str = "a4", language: str = "en") -> bytes:

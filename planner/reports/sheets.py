@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.charts.table import inert
 from planner.core.quantities import full
+from planner.core.sweep_result import points_table
 
 _HEAD = ("section", "group", "name", "label", "value", "unit", "low", "high", "objective", "basis", "source")
 
@@ -42,6 +43,11 @@ def simulation_csv(view: Mapping[str, Any]) -> str:
             figures = (estimates.get(row["name"]), row["value"], row.get("low"), row.get("high"))
             rows.append((row["name"], row["label"], row["unit"], *map(_value, figures)))
     return _written(rows)
+
+
+def sweep_csv(result: Mapping[str, Any]) -> str:
+    """Return the points of a sweep, one a row (`jobs.selectors.result`)."""
+    return _written([_value(cell) for cell in row] for row in points_table(result))
 
 
 def drill_csv(view: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from planner.catalog import services as catalogs
 from planner.core.chart import Axis, Chart, Trace
 from planner.core.result import Answer, Finding, Metric, Result
 from planner.designs import services as designs
-from planner.jobs import part_runner, runner, services, warming
+from planner.jobs import part_runner, runner, services, sweeps, warming
 from planner.jobs.models import Job, State
 from tests.web.library import TRACE, check_page, check_write, words
 from tests.web.sample import COST, POWER, SAMPLE, estimate
@@ -330,3 +330,21 @@ def test_a_finished_simulation_stands_beside_its_design(signed_in, design, finis
     assert f"d=s-{job.id}" in words(signed_in("bob").get(f"/jobs/{job.id}/"))
     for wrong in (f"s-{design.id}", "s-nonsense", "m-nonsense"):
         assert signed_in("bob").get(f"/compare/?d={design.id}&d={wrong}").status_code == 422
+
+
+def test_a_sweep_is_followed_and_its_points_are_taken_along(signed_in, people, design):
+    vary = [{"field": "gpus", "values": [1, 2, 4]}]
+    job = sweeps.sweep_start(
+        team=people.team, user=people.bob, kind="sample", spec=design.spec, design=design, vary=vary, against=""
+    )
+    Job.objects.filter(pk=job.pk).update(state=State.RUNNING, fraction=0.5, events=2, started_at=timezone.now())
+    check_page(signed_in, f"/jobs/{job.id}/")
+    assert "2 designs looked at" in words(signed_in("vera").get("/jobs/?purpose=sweep"))
+    Job.objects.filter(pk=job.pk).update(state=State.QUEUED)
+    runner.run(job.id, clock=timezone.now)
+    page = signed_in("vera").get(f"/jobs/{job.id}/")
+    assert "is the lowest of 3 designs" in words(page)
+    rows = signed_in("vera").get(f"/jobs/{job.id}/result.csv").content.decode().splitlines()
+    assert len(rows) == 4
+    assert rows[1].startswith("0,1,2,700,ok,")
+    assert signed_in("vera").get(f"/jobs/{job.id}/result.json").json()["best"] == 0

@@ -78,6 +78,7 @@ def job(request: TeamRequest, job_id: UUID) -> HttpResponse:
         "facts": _facts(view),
         "groups": _side_by_side(view),
         "load": load_of(view, team=request.team) if view["purpose"] == Purpose.SIMULATION else None,
+        "exports": found.purpose == Purpose.SWEEP and found.state == State.SUCCEEDED,
         "editable": allows(request.role, "editor"),
         "title": _title(view),
     }
@@ -126,19 +127,26 @@ def job_document(request: TeamRequest, job_id: UUID) -> HttpResponse:
 @require_safe
 @member_required
 def job_export(request: TeamRequest, job_id: UUID, form: str) -> HttpResponse:
-    """The result as JSON, or its metrics as CSV."""
+    """The result as JSON; the metrics of a simulation or the points of a sweep as CSV."""
     found = _job(request, job_id)
     if not found.result or "metrics" not in found.result or form not in ("csv", "json"):
         raise Http404
-    name = f"simulation-{str(found.id)[:8]}.{form}"
+    name = f"{found.purpose}-{str(found.id)[:8]}.{form}"
     if form == "json":
-        response = HttpResponse(json.dumps(found.result, allow_nan=False, indent=1), content_type="application/json")
+        written = json.dumps(selectors.result(found), allow_nan=False, indent=1)
+        response = HttpResponse(written, content_type="application/json")
     else:
-        from planner.reports import build
-
-        response = HttpResponse(build.simulation_csv(selectors.job_view(found)), content_type="text/csv; charset=utf-8")
+        response = HttpResponse(_csv(found), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or ""
     return response
+
+
+def _csv(found: Job) -> str:
+    from planner.reports import build
+
+    if found.purpose == Purpose.SWEEP:
+        return build.sweep_csv(selectors.result(found))
+    return build.simulation_csv(selectors.job_view(found))
 
 
 def _job(request: TeamRequest, job_id: UUID) -> Job:
@@ -174,10 +182,17 @@ def progress_of(row: Mapping[str, Any]) -> str:
         return _("stopping")
     if row["state"] != State.RUNNING:
         return str(row["message"])
-    known = [_clock(row), _speed(row)]
+    known = [_points(row), _clock(row), _speed(row)]
     if row["eta_s"] is not None:
         known.append(_("%(left)s left") % {"left": quantities.show(row["eta_s"], "s")})
     return ", ".join(part for part in known if part)
+
+
+def _points(row: Mapping[str, Any]) -> str:
+    """ "1,200 designs looked at": a sweep counts those."""
+    if row["purpose"] != Purpose.SWEEP or not row["events"]:
+        return ""
+    return _("%(count)s designs looked at") % {"count": f"{row['events']:,}"}
 
 
 def _clock(row: Mapping[str, Any]) -> str:
@@ -210,9 +225,10 @@ def _board(found: Job, *, view: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _facts(view: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Label and figure of what is known about a run."""
+    is_sweep = view["purpose"] == Purpose.SWEEP
     known = (
-        (_("Events"), view["events"] or None, ""),
-        (_("Events a second"), view["events_per_s"], ""),
+        (_("Designs") if is_sweep else _("Events"), view["events"] or None, ""),
+        (_("Designs a second") if is_sweep else _("Events a second"), view["events_per_s"], ""),
         (_("Elapsed"), view["elapsed_s"], "s"),
         (_("Left"), view["eta_s"], "s"),
     )
