@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.api.views import launch, measurements, money, plans, sweeps
+from planner.api.views import launch, measurements, money, plans, reliability, sweeps
 
 routes: list[URLPattern] = [
     path("launch/", launch.Launches.as_view(), name="launch"),
@@ -17,4 +17,6 @@ routes: list[URLPattern] = [
     path("designs/<uuid:id>/sweeps/", sweeps.DesignSweeps.as_view(), name="design-sweeps"),
     path("plans/", plans.Plans.as_view(), name="plans"),
     path("plans/<uuid:id>/", plans.OnePlan.as_view(), name="plan"),
+    path("reliability/", reliability.Reliability.as_view(), name="reliability"),
+    path("designs/<uuid:id>/reliability/", reliability.DesignReliability.as_view(), name="design-reliability"),
 ]

@@ -20,6 +20,7 @@ from planner.api import shapes
 from planner.api.shapes_sweep import SweepResult
 from planner.core.kind import DesignKind
 from planner.core.money import MoneyTerms
+from planner.core.reliability import ReliabilityTerms
 from planner.core.replications import MOST_REPLICATIONS
 
 HERE = "#/components/schemas/"
@@ -176,6 +177,7 @@ def _of_kind(kind: DesignKind) -> dict[str, dict[str, Any]]:
         "SimulationRequest": _object({**named, "spec": spec, **_simulation_fields()}, required=["kind"]),
         "MoneyRequest": _object({**named, "spec": spec, "terms": ref("MoneyTerms")}, required=["kind"]),
         "LaunchRequest": _object({**named, "spec": spec, "target": TEXT}, required=["kind"]),
+        "ReliabilityRequest": _object({**named, "spec": spec, "terms": ref("ReliabilityTerms")}, required=["kind"]),
         "Estimate": _object({**named, **answered}, required=["kind", *answered]),
     }
 
@@ -223,6 +225,8 @@ def components() -> dict[str, Any]:
     schemas["EstimateBatch"] = _object({"results": results}, required=["results"])
     schemas["MoneyTerms"] = MoneyTerms.model_json_schema(ref_template=HERE + "{model}")
     schemas["MoneyTermsRequest"] = _object({"terms": ref("MoneyTerms")}, required=[])
+    schemas["ReliabilityTerms"] = ReliabilityTerms.model_json_schema(ref_template=HERE + "{model}")
+    schemas["ReliabilityTermsRequest"] = _object({"terms": ref("ReliabilityTerms")}, required=[])
     return schemas
 
 

@@ -171,8 +171,9 @@ class Way:
 class PoolReliability:
     """One pool.
 
-    ``needed`` are whole units that the peak takes; None where no number carries it. ``spare_units`` of those
-    bought are what the design itself calls spare: others come from headroom or whole units."""
+    ``needed`` are whole units that the peak takes; None where no number carries it. ``spare_units`` of those bought are
+    what the design itself calls spare: others come from headroom or whole units.
+    """
 
     name: str
     label: str
@@ -234,6 +235,8 @@ class Reliability:
     """What reaches the promise in the cheapest way; empty where it is reached, None where no input does it."""
     change_usd_per_h: float | None = None
     bill_usd_per_h: float | None = None
+    zones: int = 1
+    """Over which the units are dealt at least."""
     placements: tuple[Placement, ...] = ()
-    """Other numbers of zones."""
+    """Other numbers of them."""
     provenance: Mapping[str, Any] = field(default_factory=dict)

@@ -57,6 +57,7 @@ def _placed(estimate: Estimate, *, terms: ReliabilityTerms) -> Reliability:
         change={} if carried is not None and carried >= target else change,
         change_usd_per_h=0.0 if carried is not None and carried >= target else usd_per_h,
         bill_usd_per_h=bought.usd_per_h,
+        zones=terms.zones,
         provenance=estimation.made_by(estimate.kind, catalog=estimate.catalog),
     )
 

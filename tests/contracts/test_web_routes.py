@@ -66,6 +66,7 @@ ROWS = {
     "start-drill": Row(post=EDITOR, arguments=("kind",)),
     "keep-workload": Row(post=EDITOR, arguments=("kind",)),
     "design": Row(get=MEMBER, post=EDITOR, arguments=("design",), own=True),
+    "design-reliability": Row(get=MEMBER, arguments=("design",), own=True),
     "history": Row(get=MEMBER, arguments=("design",), own=True),
     "design-money": Row(get=MEMBER, arguments=("design",), own=True),
     "design-money-csv": Row(get=MEMBER, arguments=("design",), own=True),
