@@ -131,7 +131,8 @@ def _marks(plane: Plane) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     named = [mark for mark in inside if mark.label]
     last = len(named) - 1
     places = [0 if index == 0 else 2 if index == last else 1 for index in range(len(named))]
-    return [_mark(mark) for mark in inside], [_mark_label(m, plane, at) for m, at in zip(named, places, strict=True)]
+    drawn = [_mark(mark) for mark in inside if mark.look != "name"]
+    return drawn, [_mark_label(m, plane, at) for m, at in zip(named, places, strict=True)]
 
 
 def _mark(mark: Mark) -> dict[str, Any]:

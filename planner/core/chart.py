@@ -78,13 +78,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The dot at the design itself; ``hollow`` where it is not one of the points, a ``ring`` round one that is."""
+    """The dot at the design itself: ``hollow`` where it is not one of the points; of one that is, a ``ring`` or a name."""
 
     x: float
     y: float
     label: str
     order: int = 0
-    look: Literal["dot", "hollow", "ring"] = "dot"
+    look: Literal["dot", "hollow", "ring", "name"] = "dot"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def form_of(kind: Asked, *, spec: Mapping[str, Any], base: Mapping[str, Any], te
     """The form filled with a complete spec."""
     catalog = catalogs.catalog(team)
     shown = [filled(field, value=spec.get(field.name)) for field in fields_of(kind)]
-    fields = (_with_choices(each, catalog=catalog, team=team) for each in _marked(shown, spec=spec, base=base))
+    fields = (with_choices(each, catalog=catalog, team=team) for each in _marked(shown, spec=spec, base=base))
     return SpecForm(kind, tuple(fields), spec)
 
 
@@ -126,7 +126,7 @@ def form_read(kind: Asked, *, data: Mapping[str, str], base: Mapping[str, Any], 
         fields.append(replace(control, error=error))
     form = _checked(SpecForm(kind, tuple(fields), spec), base=base)
     marked = _marked(form.fields, spec=form.spec, base=base)
-    return replace(form, fields=tuple(_with_choices(each, catalog=catalog, team=team) for each in marked))
+    return replace(form, fields=tuple(with_choices(each, catalog=catalog, team=team) for each in marked))
 
 
 def _meant(control: Field, *, base: Mapping[str, Any]) -> Any:
@@ -208,7 +208,7 @@ def _marked(fields: Sequence[Field], *, spec: Mapping[str, Any], base: Mapping[s
         yield replace(each, changed=bool(each.error) or spec.get(each.name) != base.get(each.name))
 
 
-def _with_choices(control: Field, *, catalog: Catalog, team: Team | None) -> Field:
+def with_choices(control: Field, *, catalog: Catalog, team: Team | None) -> Field:
     """An entry control with the entries of its table; a slug that is not among them is still shown."""
     if control.control != "entry":
         return control

@@ -20,7 +20,7 @@ from planner.catalog import services as catalog
 from planner.catalog.models import Entry, Workload
 from planner.designs import services as designs
 from planner.designs.models import Comparison, Design, Share
-from planner.jobs import drills
+from planner.jobs import drills, runner, sweeps
 from planner.jobs.models import Job
 from planner.web.urls import urlpatterns
 
@@ -34,13 +34,14 @@ class Row:
     """What a route is for: who may GET it, who may POST it, and whose things its address names.
 
     ``get``/``post`` are the least role (None: not offered); ``arguments`` name things of the team; ``own`` says that a
-    stranger must not find them.
+    stranger must not find them; ``leads`` that it only leads on to another page.
     """
 
     get: str | None = None
     post: str | None = None
     arguments: tuple[str, ...] = ()
     own: bool = False
+    leads: bool = False
 
 
 PUBLIC, MEMBER, EDITOR, ADMIN = "public", "viewer", "editor", "admin"
@@ -80,6 +81,15 @@ ROWS = {
     "share-revoke": Row(post=ADMIN, arguments=("design", "share"), own=True),
     "report": Row(post=EDITOR, arguments=("design",), own=True),
     "export": Row(get=MEMBER, arguments=("design", "csv"), own=True),
+    "design-sweep": Row(get=MEMBER, post=EDITOR, arguments=("design",), own=True),
+    "design-sweep-count": Row(post=MEMBER, arguments=("design",), own=True),
+    "design-sweep-run": Row(get=MEMBER, arguments=("design", "sweep"), own=True),
+    "sweep": Row(get=MEMBER, arguments=("lone_sweep",), own=True),
+    "sweep-points": Row(get=MEMBER, arguments=("sweep",), own=True),
+    "sweep-open": Row(get=MEMBER, arguments=("sweep", "0"), own=True, leads=True),
+    "sweep-compare": Row(post=EDITOR, arguments=("sweep",), own=True),
+    "sweep-cancel": Row(post=EDITOR, arguments=("sweep",), own=True),
+    "sweep-again": Row(post=EDITOR, arguments=("sweep",), own=True),
     "compare": Row(get=MEMBER),
     "compare-save": Row(post=EDITOR),
     "comparison": Row(get=MEMBER, arguments=("comparison",), own=True),
@@ -152,7 +162,12 @@ def world() -> SimpleNamespace:
         request={}, result={"media_type": "application/pdf", "filename": "a.pdf", "bytes": 8, "metrics": {}},
     )  # fmt: skip
     drill = drills.drill_start(team=team, user=people["alice"], kind=KIND, spec={}, name="lose-decode-unit")
+    asked = {"kind": KIND, "spec": {}, "vary": [{"field": "headroom", "values": [0.1, 0.2]}]}
+    sweep = sweeps.sweep_start(team=team, user=people["alice"], design=made[0], **asked)
+    runner.run(sweep.id)
     named = {
+        "sweep": sweep.id,
+        "lone_sweep": sweeps.sweep_start(team=team, user=people["alice"], **asked).id,
         "drill": drill.comparison_id,
         "kind": KIND,
         "design": made[0].id,
@@ -196,7 +211,7 @@ def allowed_get(row: Row, role: str) -> set[int]:
         return {405, 403}
     if row.get == PUBLIC:
         return {200, 302, 404, 410}
-    return {200} if RANK[role] >= RANK[row.get] else {403}
+    return {302 if row.leads else 200} if RANK[role] >= RANK[row.get] else {403}
 
 
 @pytest.mark.parametrize("person", PEOPLE)

@@ -70,7 +70,7 @@ def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve])
 
 
 def _frame(plane: Plane, *, width: float, top: float) -> Frame:
-    height = (250.0 if width > 400 else 240.0) + top - _TOP
+    height = (max(250.0, 0.38 * width) if width > 400 else 240.0) + top - _TOP
     y_texts = tick_texts(plane.y_ticks, plane.y_unit, log=plane.y_log)
     left = max([24.0, *(text_width(text) + 10 for text in y_texts)])
     right, bottom = width - 14.0, height - 38.0
@@ -222,6 +222,8 @@ def _marks(frame: Frame, *, ring: bool) -> None:
     for mark in inside:
         x, y = frame.at((mark.x, mark.y))
         frame.labels.taken.append(Area(x - 6, y - 6, x + 6, y + 6))
+        if mark.look == "name":
+            continue
         if mark.look != "dot":
             kind, size = ("ring", 9.5) if mark.look == "ring" else ("pt o", 5.0)
             frame.canvas.marker(x, y, 0 if mark.look == "ring" else mark.order, size=size, kind=kind)
