@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from planner import kinds
 from planner.accounts.models import Team
 from planner.core.fleet import Fleet, Item, Pool
 from planner.core.joining import Join, Lent, absorbed_by, in_order, lend
-from planner.core.ports import NIGHTS, PORTS
+from planner.core.ports import NIGHTS
 from planner.designs import estimation, selectors
 from planner.designs.effects import changed
 from planner.designs.estimation import Estimate
 from planner.designs.models import Design
 from planner.designs.plan_body import MemberBody, PlanBody, ports_of
+from planner.designs.texts import InvalidField
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,34 +110,50 @@ def answer(body: PlanBody, *, team: Team | None) -> Plan:
     """Answer every member in the order of the joins; raises as `estimation.estimate`."""
     joins = body.all_joins
     by_name = {member.name: member for member in body.members}
-    absorbed = absorbed_by(joins, absorbed=_absorbed(body, team=team))
+    designs = _designs(body, team=team)
+    absorbed = absorbed_by(joins, absorbed=_absorbed(body, designs=designs))
     found: dict[str, Member] = {}
     for name in in_order(list(by_name), joins=joins):
         feeding = [join for join in joins if join.target == name and join.via != NIGHTS]
-        found[name] = _member(
-            by_name[name], joins=feeding, before=found, absorbed=frozenset(absorbed.get(name, ())), team=team
+        alone = _alone(by_name[name], design=designs.get(name), team=team)
+        found[name] = _joined(
+            name,
+            alone=alone,
+            given=tuple(_given(join, giver=found[join.source], taker=alone) for join in feeding),
+            absorbed=frozenset(absorbed.get(name, ())),
+            design=designs.get(name),
         )
     nights = [join for join in joins if join.via == NIGHTS]
     return Plan(tuple(found[name] for name in by_name), body, _lending(nights, members=found, body=body))
 
 
-def _member(
-    asked: MemberBody,
-    *,
-    joins: Sequence[Join],
-    before: Mapping[str, Member],
-    absorbed: frozenset[str],
-    team: Team | None,
-) -> Member:
-    design = selectors.design(team, asked.design) if asked.design and team else None
+def _designs(body: PlanBody, *, team: Team | None) -> dict[str, Design]:
+    """The saved designs among the members, by name; raises `InvalidField` for one that is gone."""
+    found: dict[str, Design] = {}
+    for place, member in enumerate(body.members):
+        if member.design is None or team is None:
+            continue
+        try:
+            found[member.name] = selectors.design(team, member.design)
+        except Design.DoesNotExist:
+            message = _("The design of %(name)s has been deleted.") % {"name": member.name}
+            raise InvalidField(field=f"members/{place}/design", message=message) from None
+    return found
+
+
+def _alone(asked: MemberBody, *, design: Design | None, team: Team | None) -> Estimate:
     kind, spec = (design.kind, design.spec) if design else (asked.kind or "", asked.spec)
-    alone = estimation.estimate(kind=kind, spec=spec, team=team)
-    given = tuple(_given(join, giver=before[join.source], taker=alone) for join in joins)
-    change = {name: value for each in given for name, value in each.change.items()}
+    return estimation.estimate(kind=kind, spec=spec, team=team)
+
+
+def _joined(
+    name: str, *, alone: Estimate, given: tuple[Given, ...], absorbed: frozenset[str], design: Design | None
+) -> Member:
+    change = {field: value for each in given for field, value in each.change.items()}
     joined = changed(alone, change=change) if change else alone
-    build = kinds.planning(kind).fleet
+    build = kinds.planning(joined.kind.slug).fleet
     fleet = build(joined.spec, joined.result, joined.catalog) if build else None
-    return Member(asked.name, alone, joined, given, fleet, absorbed, design)
+    return Member(name, alone, joined, given, fleet, absorbed, design)
 
 
 def _given(join: Join, *, giver: Member, taker: Estimate) -> Given:
@@ -147,12 +166,12 @@ def _given(join: Join, *, giver: Member, taker: Estimate) -> Given:
     return Given(join, value, {name: new for name, new in take.change(taker.spec, value).items() if now[name] != new})
 
 
-def _absorbed(body: PlanBody, *, team: Team | None) -> dict[tuple[str, str], tuple[str, ...]]:
+def _absorbed(body: PlanBody, *, designs: Mapping[str, Design]) -> dict[tuple[str, str], tuple[str, ...]]:
     """What each member's offers absorb, by member and port."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for member in body.members:
-        kind = member.kind or (selectors.design(team, member.design or "").kind if team else "")
-        for offer in ports_of(kind).offers:
+        design = designs.get(member.name)
+        for offer in ports_of(design.kind if design else member.kind or "").offers:
             found[member.name, offer.port] = offer.absorbed
     return found
 
@@ -168,7 +187,3 @@ def _lending(joins: Sequence[Join], *, members: Mapping[str, Member], body: Plan
 def _parts(member: Member) -> list[Part]:
     pools = [Part(member.name, pool.name, pool.label, pool.usd_per_h) for pool in member.pools]
     return [*pools, *(Part(member.name, item.name, item.label, item.usd_per_h) for item in member.items)]
-
-
-def port_label(via: str) -> str:
-    return PORTS[via].label if via in PORTS else ""

@@ -61,7 +61,7 @@ def _label(plan: Plan, join: Join) -> str:
         units = sum(each.lent_units for each in lent)
         return _("%(units)s at night") % {"units": counted(units, _("unit"))} if units else _("nothing at night")
     given = next((each for each in plan.member(join.target).given if each.join == join), None)
-    if given is None or given.value is None:
+    if given is None or given.value is None or (not given.change and join.via != "request_rate"):
         return ""
     shown = quantities.show(given.value, PORTS[join.via].unit)
     words = {"prefix_hit_rate": _("%(value)s hits"), "surge": _("surge %(value)s")}

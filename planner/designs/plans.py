@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from planner import kinds
 from planner.accounts.models import Team, User
 from planner.accounts.services import audit
+from planner.core.joining import Cycle, Join, in_order
 from planner.core.ports import NIGHTS, PORTS
-from planner.designs import texts
+from planner.designs import selectors, texts
 from planner.designs.models import FleetPlan
-from planner.designs.plan_body import checked_body, ports_of
+from planner.designs.plan_body import FEWEST, MOST, checked_body, ports_of
 from planner.designs.services import design_create
+from planner.designs.texts import InvalidField
 
 
 @transaction.atomic
@@ -42,6 +46,58 @@ def plan_delete(*, plan: FleetPlan, user: User | None) -> None:
     """Forget a plan; its designs stay."""
     _audit(plan, user=user, action="deleted")
     plan.delete()
+
+
+@transaction.atomic
+def plan_of(designs: Sequence[str], *, name: str, team: Team, user: User | None) -> FleetPlan:
+    """A plan of saved designs under their kinds' names, with every join there can be, as far as none is a ring."""
+    rows = list(selectors.designs(team).filter(id__in=[id_ for id_ in designs if _is_uuid(id_)]))
+    if not FEWEST <= len(rows) <= MOST:
+        span = {"fewest": FEWEST, "most": MOST}
+        raise InvalidField(field="members", message=_("Choose %(fewest)d to %(most)d designs.") % span)
+    names = _names([kinds.get(row.kind).label for row in rows])
+    members = [{"name": label, "design": str(row.id)} for label, row in zip(names, rows, strict=True)]
+    joins = proposed_joins([(label, row.kind) for label, row in zip(names, rows, strict=True)])
+    told = name.strip() or ", ".join(row.name for row in rows)[:150]
+    return plan_create(team=team, user=user, name=told, body={"members": members, "joins": joins})
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _names(labels: Sequence[str]) -> list[str]:
+    """Names of members: short, each once."""
+    found: list[str] = []
+    for label in labels:
+        base, number = label[:36], 1
+        while (name := base if number == 1 else f"{base} {number}") in found:
+            number += 1
+        found.append(name)
+    return found
+
+
+def proposed_joins(members: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Joins to begin with: of each input one giver, and none that would close a ring."""
+    chosen: list[Join] = []
+    for source, target, via in possible_joins(members):
+        join = Join(source, target, via)
+        is_taken = any((other.target, other.via) == (target, via) for other in chosen if via != NIGHTS)
+        if not is_taken and _has_order([name for name, _kind in members], joins=[*chosen, join]):
+            chosen.append(join)
+    return [{"from": join.source, "to": join.target, "via": join.via} for join in chosen]
+
+
+def _has_order(names: Sequence[str], *, joins: Sequence[Join]) -> bool:
+    try:
+        in_order(names, joins=joins)
+    except Cycle:
+        return False
+    return True
 
 
 @transaction.atomic

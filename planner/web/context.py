@@ -16,6 +16,7 @@ from planner.web.middleware import available_languages
 NAVIGATION = (
     ("web:home", gettext_lazy("Designs"), "d"),
     ("web:compare", gettext_lazy("Compare"), ""),
+    ("web:plans", gettext_lazy("Plans"), ""),
     ("web:workloads", gettext_lazy("Workloads"), "w"),
     ("web:catalog", gettext_lazy("Catalog"), "c"),
     ("web:jobs", gettext_lazy("Jobs"), "j"),

@@ -214,7 +214,7 @@ def _flow_label(
     if upright:
         heights = [middle_y - rise / 2 + shift for shift in (4, 14, -6)]
         places: list[Place] = [(middle_x + 8, y, "start") for y in heights] + [
-            (middle_x - 8, y, "end") for y in heights
+            (middle_x - 8, y, "end") for y in (*heights, *_along(ay, by, rise=rise))
         ]
     else:
         places = [(middle_x, middle_y - 7 - rise, "middle"), (middle_x, middle_y + 16, "middle")]
@@ -225,6 +225,14 @@ def _flow_label(
     place = _block_place(labels, lines, widest, places) or places[-1 if edges else 0]
     for index, line in enumerate(lines):
         canvas.text(place[0], place[1] + LINE * index, line, anchor=place[2], kind="i halo")
+
+
+def _along(start: float, end: float, *, rise: float) -> list[float]:
+    """Heights along an upright line, from its middle outwards: beside one that runs past boxes only their gaps are
+    free."""
+    low, high = min(start, end) + LINE, max(start, end) - rise
+    steps = [low + LINE / 2 * index for index in range(int(max(high - low, 0.0) / (LINE / 2)) + 1)]
+    return sorted(steps, key=lambda y: abs(y + rise / 2 - (start + end) / 2))
 
 
 def _block_place(labels: Labels, lines: Sequence[str], widest: str, places: Sequence[Place]) -> Place | None:
