@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from planner.charts import codec
-from planner.core.quantities import show
+from planner.core.quantities import NOTHING, show
 from planner.core.reliability import Domain, Level, Placement, PoolReliability, Reliability, Way
 from planner.core.result import Metric, MetricDef
 from planner.core.text import gettext_noop as _
@@ -101,7 +101,7 @@ def _domain(domain: Domain) -> dict[str, Any]:
     return {
         "label": domain.label,
         "takes": f"{domain.units_lost:,}",
-        "gpus": f"{domain.gpus_lost:,}",
+        "gpus": f"{domain.gpus_lost:,}" if domain.gpus_lost else NOTHING,
         "yearly": show(domain.failures_per_year),
         "away": _away(domain.rate.repair_h),
         "left": percent(domain.left),
