@@ -24,6 +24,7 @@ SAME = 1e-9
 """Relative difference up to which two figures are the same: it comes from arithmetic, not from a design."""
 
 _SCALED = ("bytes", "B", "bit", "W", "Wh", "FLOP", "Hz")
+_CURRENCIES = ("EUR", "GBP", "CNY", "JPY", "CHF", "INR")
 _NO_BASE = 1e6
 """Times what a figure was, from which on it was as good as nothing."""
 _SMALL_SI = (("n", -9), ("µ", -6), ("m", -3))
@@ -158,7 +159,7 @@ def _scaled(value: float, unit: str, *, size: float) -> tuple[str, str]:
         return _seconds(value, size=size)
     if head in _SCALED:
         return _prefixed(value, "B" if head == "bytes" else head, tail, size=size)
-    if rest:
+    if rest or unit in _CURRENCIES:
         return _rate(value, unit, size=size)
     if counts_things(head):
         return _count(value, head, size=size)

@@ -200,3 +200,10 @@ def test_full_keeps_every_digit_that_carries_meaning() -> None:
 
 def test_the_default_unit_of_a_form() -> None:
     assert [shown_unit(unit) for unit in ("ratio", "bytes", "USD/h", "tok/s")] == ["%", "GB", "$/h", "tok/s"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"), [(1_780_849, "EUR", "1.78 M EUR"), (93.75, "EUR/h", "93.8 EUR/h"), (0, "CNY", "0 CNY")]
+)
+def test_other_currencies_stand_behind_their_amount(value, unit, text):
+    assert show(value, unit).replace("\u00a0", " ") == text

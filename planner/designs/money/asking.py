@@ -37,6 +37,7 @@ def money_of(estimate: Estimate, *, terms: MoneyTerms) -> Money:
         quotes=quotes,
         refusals=refusals,
         llm=_llm(estimate.spec, catalog=estimate.catalog),
+        basis=bill.basis if (bill := estimate.result.metrics.get("cost_usd_per_h")) else "exact",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,8 +144,9 @@ def _bought(pool: Pool, *, demand: NDArray[np.float64], terms: MoneyTerms, catal
     exact = _exact(pool, demand=demand if follows else np.ones_like(demand))
     units = _units(pool, demand=demand) if follows else np.full(demand.shape, pool.units, dtype=np.int64)
     hours = HOURS_PER_YEAR * terms.horizon_years
-    mix = commitment.cheapest_mix(
-        units,
+    mix = _mix(
+        units.tobytes(),
+        units.shape,
         rates=rates,
         spot_share=terms.spot_share,
         start_h=terms.load_delay_s / 3600,
@@ -158,6 +160,13 @@ def _bought(pool: Pool, *, demand: NDArray[np.float64], terms: MoneyTerms, catal
         perfect_usd=diurnal.perfect_usd(exact, usd_per_h=rates.cheapest_usd_per_h, hours=hours),
         peak_usd=diurnal.peak_usd(units, usd_per_h=rates.on_demand_usd_per_h, hours=hours),
     )
+
+
+@lru_cache(maxsize=128)
+def _mix(units: bytes, shape: tuple[int, ...], *, rates: Rates, spot_share: float, start_h: float, hours: float) -> Mix:
+    """Kept: another currency or API on the page leaves the plan as it is."""
+    need = np.frombuffer(units, dtype=np.int64).reshape(shape)
+    return commitment.cheapest_mix(need, rates=rates, spot_share=spot_share, start_h=start_h, hours=hours)
 
 
 def _exact(pool: Pool, *, demand: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,7 +188,8 @@ def _units(pool: Pool, *, demand: NDArray[np.float64]) -> NDArray[np.int64]:
 def rates_of(pool: Pool, *, terms: MoneyTerms, catalog: Catalog) -> dict[str, Quote]:
     """What a GPU of a pool costs by commitment: as the terms say, else as listed by who they name, else by anyone."""
     gpus = pool.unit_gpus or 1
-    own = Quote(pool.gpu, "on_demand", (pool.unit_usd_per_h or 0.0) / gpus, "the design", "the design’s price")
+    name = catalog.gpu(pool.gpu).name if pool.gpu else ""
+    own = Quote(name, "on_demand", (pool.unit_usd_per_h or 0.0) / gpus, "the design", "the design’s price")
     if not pool.gpu:
         return {"on_demand": own}
     given = {
@@ -188,10 +198,10 @@ def rates_of(pool: Pool, *, terms: MoneyTerms, catalog: Catalog) -> dict[str, Qu
         "spot": terms.spot_usd_per_h,
     }
     found = {
-        name: Quote(pool.gpu, name, usd, "you", "your price")
+        term: Quote(name, term, usd, "you", "your price")
         if usd is not None
-        else _offer(pool.gpu, name, terms=terms, catalog=catalog)
-        for name, usd in given.items()
+        else _offer(pool.gpu, term, terms=terms, catalog=catalog)
+        for term, usd in given.items()
     }
     on_demand = own
     if terms.source in ("list", "owned"):

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from planner.core.chart import Axis, Chart, Limit, Mark, Trace
+from planner.core.chart import Axis, Chart, Mark, Trace
 from planner.core.quantities import show
 from planner.core.wording import percent
 from planner.designs.money.money import BreakEven, Money
 from planner.formulas.diurnal import HOURS_PER_WEEK
 
 LEAST_USE, USES = 0.05, 60
-MOST_APIS = 4
+MOST_APIS = 3
 
 
 def charts(answer: Money, *, view: dict[str, Any]) -> list[Chart]:
@@ -59,21 +59,22 @@ def _break_even(answer: Money) -> Chart | None:
         form="line",
         x=Axis("use, mean load over the peak", unit="ratio"),
         y=Axis("cost of input and output", unit=unit, log=True),
-        traces=(Trace("this fleet", x=uses, y=[per_m / use for use in uses]),),
-        limits=tuple(_line(each, unit=unit) for each in apis[:MOST_APIS]),
-        marks=(Mark(mean, per_m / mean, f"mean of this demand, {show(per_m / mean, unit)}"),),
+        traces=(Trace("this fleet", x=uses, y=[per_m / use for use in uses]), *_lines(apis[:MOST_APIS], over=uses)),
+        marks=(Mark(mean, per_m / mean, f"mean, {show(per_m / mean, answer.currency)}"),),
         summary=f"Cost of a million tokens of input and output against use. {_pays(answer)}",
     )
 
 
-def _line(against: BreakEven, *, unit: str) -> Limit:
-    return Limit(against.api_per_m or 0.0, f"{against.api.name} {show(against.api_per_m, unit)}")
+def _lines(apis: Sequence[BreakEven], *, over: Sequence[float]) -> list[Trace]:
+    """What each asks, whatever the use."""
+    ends = (over[0], over[-1])
+    return [Trace(each.api.name, x=ends, y=[each.api_per_m] * 2, order=order) for order, each in enumerate(apis, 1)]
 
 
 def _pays(answer: Money) -> str:
     against = answer.break_even
     if against is None or against.utilisation is None:
-        return "Dotted: APIs at the same mix of input, cached input and output."
+        return "APIs at the same mix of input, cached input and output."
     if against.utilisation > 1:
         return f"{against.api.name} is cheaper at any use."
     return f"Cheaper than {against.api.name} from {percent(against.utilisation)} on."
@@ -99,7 +100,7 @@ def _week(answer: Money, *, view: dict[str, Any]) -> Chart | None:
         title="What carries a week?",
         subtitle=f"{unit} by hour from Monday on, each line with those below it.{first}",
         form="step",
-        x=Axis("hour of the week", unit="hours"),
+        x=Axis("hour of the week"),
         y=Axis(unit, unit=unit),
         traces=(*layers, Trace("needed", x=hours, y=_closed(week["need"]), order=-1)),
         summary=f"Needed, committed and rented {unit} in each hour of a week.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from planner.core.catalog import ApiPrice, Catalog
 from planner.core.fleet import Fleet, TokenBasis
 from planner.core.money import MoneyTerms
-from planner.core.result import Finding, order_findings
+from planner.core.result import Basis, Finding, order_findings
 from planner.core.text import gettext_noop as _
 from planner.designs.money import remarks
 from planner.designs.money.buying import Buying, plan_of
@@ -96,6 +96,8 @@ class Money:
     others: tuple[BreakEven, ...] = ()
     """Further APIs that sell the same LLM."""
     buying: Buying | None = None
+    basis: Basis = "exact"
+    """Of the bill, as the design has it."""
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -126,6 +128,7 @@ def money(
     quotes: Mapping[str, Quote] | None = None,
     refusals: tuple[str, ...] = (),
     llm: str = "",
+    basis: Basis = "exact",
 ) -> Money:
     """What a fleet costs. It is priced already: ``quotes`` say by what; ``refusals`` are GPUs that have no such price.
 
@@ -151,6 +154,7 @@ def money(
         break_even=api,
         others=others,
         buying=buying,
+        basis=basis,
     )
     said = remarks.findings(found, fleet=fleet, refusals=refusals)
     return replace(found, findings=order_findings(said))
@@ -198,7 +202,13 @@ def _parts(fleet: Fleet, *, total: float | None) -> tuple[Part, ...]:
     spent = math.fsum(purpose.usd_per_h for purpose in fleet.purposes)
     share = total / spent if spent else 0.0
     summed = summing({purpose.name: purpose.usd_per_h * share for purpose in fleet.purposes}, total=total)
-    return tuple(Part(purpose.name, purpose.label, summed[purpose.name], purpose.is_used) for purpose in fleet.purposes)
+    return tuple(Part(each.name, _short(each.label), summed[each.name], each.is_used) for each in fleet.purposes)
+
+
+def _short(label: str) -> str:
+    """The name of a part without that of the bill it stands under."""
+    name = label.rpartition(": ")[2]
+    return name[:1].upper() + name[1:]
 
 
 def _bases(

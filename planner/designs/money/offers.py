@@ -56,7 +56,7 @@ def quote(gpu: str, *, terms: MoneyTerms, catalog: Catalog) -> Quote:
     if terms.source == "own_price":
         if terms.own_price_usd_per_h is None:
             raise NoQuote("Give your price of a GPU-hour.")
-        return Quote(gpu, "own_price", terms.own_price_usd_per_h, "you", "your price")
+        return Quote(catalog.gpu(gpu).name, "own_price", terms.own_price_usd_per_h, "you", "your price")
     if terms.source == "owned":
         return owned(gpu, terms=terms, catalog=catalog)
     found = listed(gpu, commitment=terms.commitment, terms=terms, catalog=catalog)
@@ -78,7 +78,7 @@ def listed(gpu: str, *, commitment: str, terms: MoneyTerms, catalog: Catalog, an
     if chosen is None:
         return None
     who = f"{chosen.provider}, {chosen.region}" if chosen.region else chosen.provider
-    return Quote(gpu, commitment, chosen.usd_per_h, who, chosen.source, chosen.as_of)
+    return Quote(catalog.gpu(gpu).name, commitment, chosen.usd_per_h, who, chosen.source, chosen.as_of)
 
 
 def providers(gpus: Iterable[str], *, catalog: Catalog) -> tuple[list[str], list[str]]:
@@ -104,7 +104,7 @@ def owned(gpu: str, *, terms: MoneyTerms, catalog: Catalog) -> Quote:
     )
     sources = dict.fromkeys(figure.source for figure in figures.values())
     return Quote(
-        gpu,
+        found.name,
         "owned",
         sum(parts.values()),
         "owned",

@@ -115,7 +115,8 @@ def _offers(answer: Money, *, buying: Buying) -> Iterator[Finding]:
         lacking = _lacking(bought, years=answer.terms.horizon_years)
         if bought.pool.gpu and lacking and bought.pool.gpu not in told:
             told.add(bought.pool.gpu)
-            said = f"No price of {bought.pool.gpu} in the catalog for {' or '.join(lacking)}: the plan does without."
+            gpu, terms = bought.quotes["on_demand"].gpu, " or ".join(lacking)
+            said = f"The catalog has no price of {gpu}, {terms}: the plan does without."
             yield Finding("no_offer", "info", said, suggestion="Give your own under Commitments.")
 
 

@@ -80,6 +80,7 @@ def _answer(answer: Money) -> dict[str, Any]:
     headline = Metric(
         MetricDef("per_m", f"{first.label} tokens, at the peak" if first else _("no tokens"), unit, "lower"),
         first.per_m if first else None,
+        basis=answer.basis,
     )
     buying, against = answer.buying, answer.break_even
     facts = [
