@@ -19,7 +19,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        # Most lists are long columns of finite numbers: those are told apart without a call each.
+        return [item if type(item) is float and math.isfinite(item) else plain(item) for item in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if hasattr(value, "model_dump"):

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from planner.formulas.gaps import GapLaw, Numbers, plain
 
-_GRID_S = 10.0 ** np.arange(-4.0, 15.5, 0.5)
+_STARTS_S = np.concatenate(([0.0], 10.0 ** np.arange(-4.0, 15.5, 0.5)))
 """Where Newton's method may start: the largest of these times that does not yet fill the capacity."""
+_EACH = 6
 _STEPS = 60
 _CLOSE = 1e-13
+_LAST = 1e-8
 
 
 class CachedLoad(Protocol):
@@ -191,6 +193,8 @@ def characteristic_time_s(loads: Sequence[CachedLoad], *, capacity_tokens: Numbe
     >>> print(round(characteristic_time_s([load], capacity_tokens=1e7), 5))
     143.62421
     """
+    if isinstance(capacity_tokens, int | float):
+        return _time_of_one(loads, max(float(capacity_tokens), 0.0))
     wanted = np.atleast_1d(np.asarray(capacity_tokens, dtype=float))
     filled = np.isfinite(wanted) & (wanted < total_occupancy_tokens(loads, time_s=math.inf))
     times = np.where(filled, 0.0, np.inf)
@@ -200,18 +204,49 @@ def characteristic_time_s(loads: Sequence[CachedLoad], *, capacity_tokens: Numbe
     return answer
 
 
-def _newton(loads: Sequence[CachedLoad], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    starts = np.concatenate(([0.0], _GRID_S))
-    below = np.searchsorted(total_occupancy_tokens(loads, time_s=starts), wanted, side="right") - 1
-    times: NDArray[np.float64] = starts[np.maximum(below, 0)]
+def _time_of_one(loads: Sequence[CachedLoad], wanted: float) -> float:
+    """The time of one capacity: the same steps as `_newton`, with plain numbers."""
+    if not math.isfinite(wanted) or not wanted < total_occupancy_tokens(loads, time_s=math.inf):
+        return math.inf
+    time_s = _below(loads, wanted)
     for _ in range(_STEPS):
-        missing = wanted - total_occupancy_tokens(loads, time_s=times)
-        slope = sum((load.growth_tokens_per_s(times) for load in loads), start=np.zeros_like(times))
-        with np.errstate(over="ignore"):
-            step = np.where(slope > 0, missing / np.where(slope > 0, slope, 1.0), np.inf)
-        times = times + np.where(missing > _CLOSE * wanted, step, 0.0)
-        if np.all((missing <= _CLOSE * wanted) | (step <= _CLOSE * times) | np.isinf(times)):
+        missing = wanted - float(total_occupancy_tokens(loads, time_s=time_s))
+        if missing <= _CLOSE * wanted:
             break
+        slope = 0.0
+        for load in loads:
+            slope += float(load.growth_tokens_per_s(time_s))
+        step = missing / slope if slope > 0 else math.inf
+        time_s, before_s = time_s + step, time_s
+        # What is left after a step is about its square, as a share of the time.
+        if step <= _LAST * before_s or math.isinf(time_s):
+            break
+    return time_s
+
+
+def _below(loads: Sequence[CachedLoad], wanted: float) -> float:
+    """The last time of the grid at which the capacity is not yet full: of every sixth first, then of those between."""
+    coarse = _STARTS_S[::_EACH]
+    place = int(np.searchsorted(total_occupancy_tokens(loads, time_s=coarse), wanted, side="right")) - 1
+    fine = _STARTS_S[max(place, 0) * _EACH :][:_EACH]
+    place = int(np.searchsorted(total_occupancy_tokens(loads, time_s=fine), wanted, side="right")) - 1
+    return float(fine[max(place, 0)])
+
+
+def _newton(loads: Sequence[CachedLoad], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    below = np.searchsorted(total_occupancy_tokens(loads, time_s=_STARTS_S), wanted, side="right") - 1
+    times: NDArray[np.float64] = _STARTS_S[np.maximum(below, 0)]
+    with np.errstate(over="ignore"):
+        for _ in range(_STEPS):
+            missing = wanted - total_occupancy_tokens(loads, time_s=times)
+            slope = np.zeros_like(times)
+            for load in loads:
+                slope += load.growth_tokens_per_s(times)
+            step = np.divide(missing, slope, out=np.full_like(times, np.inf), where=slope > 0)
+            fills = missing > _CLOSE * wanted
+            times = times + np.where(fills, step, 0.0)
+            if not (fills & (step > _LAST * times) & (times < np.inf)).any():
+                break
     return times
 
 
@@ -221,7 +256,10 @@ def total_occupancy_tokens(loads: Sequence[CachedLoad], *, time_s: Numbers) -> N
     >>> print(total_occupancy_tokens([OneShots(10.0), OneShots(20.0)], time_s=2.0))
     60.0
     """
-    return sum((load.occupancy_tokens(time_s) for load in loads), start=_nothing(time_s))
+    held = _nothing(time_s)
+    for load in loads:
+        held = held + load.occupancy_tokens(time_s)
+    return held
 
 
 def hit_share(loads: Sequence[CachedLoad], *, time_s: Numbers) -> Numbers:
@@ -238,6 +276,8 @@ def hit_share(loads: Sequence[CachedLoad], *, time_s: Numbers) -> Numbers:
 
 
 def _nothing(time_s: Numbers) -> Numbers:
+    if isinstance(time_s, float):
+        return 0.0
     answer: Numbers = plain(np.zeros(np.shape(time_s)))
     return answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -131,12 +132,14 @@ def passive_shared(
     return Detection(mean_s, mean_s, lost, lost)
 
 
+@lru_cache(maxsize=256)
 def _mean_largest_erlang(stages: int, *, count: int) -> float:
     top = stages + 12 * np.sqrt(stages) + 2 * np.log(count) + 30
     at = np.linspace(0.0, top, _POINTS)
     return _simpson(1 - gammainc(stages, at) ** count, step=at[1])
 
 
+@lru_cache(maxsize=256)
 def _mean_smallest_erlang(stages: int, *, count: int) -> float:
     top = stages + 12 * np.sqrt(stages) + 30 / count
     at = np.linspace(0.0, top, _POINTS)

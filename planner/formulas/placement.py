@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,10 @@ _STEPS = 2048
 """Of the grid of convolutions, up to the time that affinity would keep."""
 _ALIAS = 1e-9
 """What wraps around the Fourier transform is damped to this share."""
+_DAMPING = _ALIAS ** (np.arange(_STEPS + 1) / (4 * _STEPS))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scattered(GapLaw):
     """Time until a session is back on the same cache when each turn draws one of N at random; it may never be.
 
@@ -56,11 +58,10 @@ class Scattered(GapLaw):
         mass = np.diff(gaps.cdf(np.linspace(0.0, until_s, _STEPS + 1)))
         steps = np.concatenate((mass / 2, [0.0])) + np.concatenate(([0.0], mass / 2))
         once = np.zeros(4 * _STEPS)
-        damping = _ALIAS ** (np.arange(_STEPS + 1) / (4 * _STEPS))
-        once[: _STEPS + 1] = steps * damping
+        once[: _STEPS + 1] = steps * _DAMPING
         spectrum = np.fft.rfft(once)
         summed = np.fft.irfft(spectrum / (1.0 - follow_share * (1.0 - 1.0 / nodes) * spectrum), n=4 * _STEPS)
-        returned = np.cumsum(np.maximum(summed[: _STEPS + 1] / damping, 0.0)) / nodes
+        returned = np.cumsum(np.maximum(summed[: _STEPS + 1] / _DAMPING, 0.0)) / nodes
         return cls(until_s, np.concatenate(([0.0], (returned[1:] + returned[:-1]) / 2)))
 
     @property
@@ -68,7 +69,7 @@ class Scattered(GapLaw):
         return math.inf
 
     def cdf(self, time_s: Numbers) -> Numbers:
-        answer: Numbers = plain(np.interp(time_s, self._grid_s(), self.returned))
+        answer: Numbers = plain(np.interp(time_s, self._grid_s, self.returned))
         return answer
 
     def density_per_s(self, time_s: Numbers) -> Numbers:
@@ -78,10 +79,7 @@ class Scattered(GapLaw):
         return answer
 
     def partial_mean_s(self, time_s: Numbers) -> Numbers:
-        grid_s = self._grid_s()
-        middles_s = (grid_s[1:] + grid_s[:-1]) / 2
-        sums = np.concatenate(([0.0], np.cumsum(np.diff(self.returned) * middles_s)))
-        answer: Numbers = plain(np.interp(time_s, grid_s, sums))
+        answer: Numbers = plain(np.interp(time_s, self._grid_s, self._sums_s))
         return answer
 
     def mean_min_s(self, time_s: Numbers) -> Numbers:
@@ -89,15 +87,22 @@ class Scattered(GapLaw):
         return answer
 
     def quantile_s(self, share: Numbers) -> Numbers:
-        found = np.interp(share, self.returned, self._grid_s())
+        found = np.interp(share, self.returned, self._grid_s)
         answer: Numbers = plain(np.where(np.asarray(share) > self.returned[-1], np.inf, found))
         return answer
 
     def _step_s(self) -> float:
         return self.until_s / (len(self.returned) - 1)
 
+    @cached_property
     def _grid_s(self) -> NDArray[np.float64]:
         return np.linspace(0.0, self.until_s, len(self.returned))
+
+    @cached_property
+    def _sums_s(self) -> NDArray[np.float64]:
+        """Parts of the mean up to each time of the grid."""
+        middles_s = (self._grid_s[1:] + self._grid_s[:-1]) / 2
+        return np.concatenate(([0.0], np.cumsum(np.diff(self.returned) * middles_s)))
 
 
 def scattered_sessions(

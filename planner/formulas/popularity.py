@@ -155,7 +155,8 @@ class SharedPrefixes:
         if self.sessions_per_s <= 0:
             return np.zeros((*np.shape(time_s), len(self.popularity.shares)))
         coverage_s = (self.mean_turns - 1) * self.gaps.mean_min_s(time_s) + time_s
-        return np.multiply.outer(np.asarray(coverage_s), self.popularity.shares * self.sessions_per_s)
+        rates = self.popularity.shares * self.sessions_per_s
+        return coverage_s * rates if isinstance(coverage_s, float) else np.multiply.outer(coverage_s, rates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from planner.formulas.queueing import erlang_c
 
 _LIMITS_PER_DEADLINE = 2.0
 _LIMITS_MORE = 30
+_MOST_AT_ONCE = 200_000
 """Limits tried beyond the deadline: at the best one a request seldom waits longer than its deadline."""
 
 
@@ -47,10 +51,34 @@ def goodput(load: float, *, limit: int | None, deadline: float) -> float:
         return 0.0
     if limit is None:
         return -load * math.expm1(-(1 - load) * deadline) if load < 1 else 0.0
+    weights = _weights(math.log(load), limit=limit)
+    return float(load * (weights[:-1] @ _in_time(limit, deadline)) / weights.sum())
+
+
+def goodputs(loads: Sequence[float], *, limit: int | None, deadline: float) -> list[float]:
+    """As `goodput`, of several loads [service rates].
+
+    >>> [round(each, 4) for each in goodputs([0.0, 1.2], limit=10, deadline=10.0)]
+    [0.0, 0.774]
+    """
+    if limit is None or limit * len(loads) > _MOST_AT_ONCE or deadline <= 0:
+        return [goodput(load, limit=limit, deadline=deadline) for load in loads]
+    some = np.array([load for load in loads if load > 0])
+    weights = _weights(np.log(some)[:, None], limit=limit)
+    served = iter((some * (weights[:, :-1] @ _in_time(limit, deadline)) / weights.sum(axis=1)).tolist())
+    return [next(served) if load > 0 else 0.0 for load in loads]
+
+
+def _weights(logarithm: Any, *, limit: int) -> NDArray[np.float64]:
+    """Of so many in the system, in proportion: the largest is one, so that none overflows."""
     found = np.arange(limit + 1)
-    weights = np.exp((found - (limit if load > 1 else 0)) * math.log(load))
-    in_time = gammainc(found[:-1] + 1, deadline)
-    return float(load * (weights[:-1] @ in_time) / weights.sum())
+    return np.asarray(np.exp((found - np.where(np.asarray(logarithm) > 0, limit, 0)) * logarithm))
+
+
+@lru_cache(maxsize=64)
+def _in_time(limit: int, deadline: float) -> NDArray[np.float64]:
+    """P(Erlang(k) <= D) for k up to the limit: of those who find k - 1 before them, who end in time."""
+    return np.asarray(gammainc(np.arange(1, limit + 1), deadline))
 
 
 def turned_away(load: float, *, limit: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ HERD_LOAD = 0.9
 HERD_ROUTERS = 8
 HERD_INTERVALS = (0.0, 0.25, 1.0, 4.0, 16.0, 64.0)
 """Time between two updates of a view [service times]."""
+_GRID = np.log1p(np.asarray(HERD_INTERVALS) / HERD_INTERVALS[1])
 
 HERD_SOJOURN: Mapping[Rule, tuple[float, ...]] = {
     "two": (2.64, 2.72, 2.94, 3.59, 5.18, 8.52),
@@ -36,6 +38,7 @@ OWN_ROUTERS = 8
 """Up to so many routers the count of a router's own dispatches keeps least-of-all best."""
 
 
+@lru_cache(maxsize=1024)
 def stale_sojourn(interval: float, *, rule: Rule) -> float:
     """Mean time in the system with views renewed once an interval, from the table of this module.
 
@@ -60,9 +63,8 @@ def stale_sojourn(interval: float, *, rule: Rule) -> float:
     >>> stale_sojourn(1.0, rule="two")
     2.94
     """
-    grid = np.log1p(np.asarray(HERD_INTERVALS) / HERD_INTERVALS[1])
     at = math.log1p(max(interval, 0.0) / HERD_INTERVALS[1])
-    return float(np.interp(at, grid, HERD_SOJOURN[rule]))
+    return float(np.interp(at, _GRID, HERD_SOJOURN[rule]))
 
 
 def best_rule(interval: float, *, routers: int = OWN_ROUTERS + 1, own_counted: bool = False) -> Rule:

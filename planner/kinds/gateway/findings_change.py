@@ -83,7 +83,7 @@ def _overload(plan: Plan) -> Iterator[Finding]:
     spec, found = plan.spec, plan.overload
     if spec.overload_factor <= 0:
         return
-    best = found.goodput_at(spec.overload_factor, limit=found.best_limit)
+    (best,) = found.goodputs_at([spec.overload_factor], limit=found.best_limit)
     asked = show(spec.overload_factor * found.saturation_rps, "req/s")
     times = f"{spec.overload_factor:g} times what the instances can do, {asked},"
     if found.goodput_rps < WORSE * best:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.formulas import shedding
@@ -36,9 +37,10 @@ class Overload:
     urgent_shed: float
     other_shed: float
 
-    def goodput_at(self, load: float, *, limit: int | None) -> float:
-        """Goodput [req/s] at a load."""
-        return self.saturation_rps * shedding.goodput(load, limit=limit, deadline=self.deadline)
+    def goodputs_at(self, loads: Sequence[float], *, limit: int | None) -> list[float]:
+        """Goodput [req/s] at some loads."""
+        found = shedding.goodputs(loads, limit=limit, deadline=self.deadline)
+        return [self.saturation_rps * each for each in found]
 
 
 def overload_of(spec: GatewaySpec, *, chosen: Outcome) -> Overload:

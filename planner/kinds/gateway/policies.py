@@ -14,7 +14,7 @@ from planner.kinds.gateway.inputs import POLICY_LABELS
 from planner.kinds.gateway.reuse import Hits, Placement, Reuse, hits, reuse_of
 from planner.kinds.gateway.ring import pushed_share
 from planner.kinds.gateway.saturation import LEAST_REQUEST_S, saturation_rps
-from planner.kinds.gateway.service import Service, request_s, service_of
+from planner.kinds.gateway.service import Service, computed_tokens, request_s, service_of
 from planner.kinds.gateway.spec import GatewaySpec
 from planner.kinds.gateway.waits import SPREADING, UNCAPPED, Bound, spilled_share, uneven, wait_s
 
@@ -113,6 +113,9 @@ def policies_of(spec: GatewaySpec, *, routers: int, gateway_s: float) -> Policie
     if spec.hot_prefix_cap is not None:
         names.insert(names.index("cost_based"), UNCAPPED)
     drafts = [_outcome(spec, reuse, name=name, routers=routers, gateway_s=gateway_s) for name in names]
+    # Those that do not look at what is cached find the same, so that the same rate saturates them.
+    first = drafts[names.index(SPREADING[0])]
+    drafts = [replace(each, saturates=first.saturates) if each.name in SPREADING else each for each in drafts]
     outcomes = {each.name: each for each in _with_tails(drafts, gateway_s)}
     spread, pooled = hits(reuse, placement="spread"), hits(reuse, placement="pooled")
     random = outcomes["random"]
@@ -205,12 +208,17 @@ def _elsewhere(reuse: Reuse) -> float:
     return hits(reuse, placement="spread").prefix
 
 
+def _spills(spec: GatewaySpec, *, name: str) -> bool:
+    """Whether requests leave the holder of their prefix when its queue is long."""
+    return name == "cost_based" and spec.instances >= 2
+
+
 def _served(
     spec: GatewaySpec, reuse: Reuse, delivered: Hits, *, name: str, elsewhere: float
 ) -> tuple[Service, Bound, float]:
     """The service of a policy; the cost-based one computes again what leaves long queues."""
     service = service_of(spec, reuse=reuse, hits=delivered)
-    if name != "cost_based" or spec.instances < 2:
+    if not _spills(spec, name=name):
         return service, Bound(0.0, 0.0), 0.0
     # Tokens that a turn with a history computes again when it leaves the instance that holds it.
     again = reuse.found_tokens + max(delivered.prefix - elsewhere, 0.0) * reuse.prefix_tokens
@@ -229,6 +237,8 @@ def _saturates(spec: GatewaySpec, reuse: Reuse, *, name: str, routers: int, serv
     def computed(rps: float) -> float:
         there, loaded = replace(reuse, rps=rps), spec.model_copy(update={"peak_rps": rps})
         found = _found(loaded, there, name=name, routers=routers)
+        if not _spills(loaded, name=name):
+            return computed_tokens(there, found.delivered)
         return _served(loaded, there, found.delivered, name=name, elsewhere=elsewhere)[0].computed_tokens
 
     start_rps, tokens = reuse.rps, service.computed_tokens

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from scipy.optimize import brentq
+
 from planner.kinds.gateway.service import request_s
 from planner.kinds.gateway.spec import GatewaySpec
 
 LEAST_REQUEST_S = 1e-9
 """A request that computes nothing still takes a moment."""
 LEAST_RPS = 1e-9
-_HALVINGS = 60
+_NEAR = 1e-14
 _ALIKE = 0.01
 _ROUNDS = 4
 
@@ -65,11 +67,11 @@ def _crossing(one: Point, other: Point, *, carried: Callable[[float], float]) ->
     slope = (other[1] - tokens) / (math.log(other[0]) - at)
     least, most = sorted((one[1], other[1]))
     low, high = math.log(LEAST_RPS), max(at, math.log(other[0])) + 10.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+
+    def room(middle: float) -> float:
         asked = min(max(tokens + slope * (middle - at), least / 2), 2 * most)
-        if carried(asked) > math.exp(middle):
-            low = middle
-        else:
-            high = middle
-    return math.exp(high)
+        return math.log(carried(asked)) - middle
+
+    if room(low) <= 0 or room(high) >= 0:
+        return math.exp(low if room(low) <= 0 else high)
+    return math.exp(brentq(room, low, high, xtol=_NEAR))

@@ -57,5 +57,5 @@ def goodput_by_load(plan: Plan) -> Series:
     limits["no limit"] = None
     columns: list[tuple[str, str, str, Values]] = [("load", "load over saturation", "×", loads)]
     for place, (label, limit) in enumerate(limits.items()):
-        columns.append((f"goodput_{place}", label, "req/s", [found.goodput_at(load, limit=limit) for load in loads]))
+        columns.append((f"goodput_{place}", label, "req/s", found.goodputs_at(loads, limit=limit)))
     return table("goodput_by_load", "Requests inside the objective past saturation", *columns)

@@ -72,9 +72,20 @@ def service_of(spec: GatewaySpec, *, reuse: Reuse, hits: Hits, extra_tokens: flo
     return Service(mean, rate * mean / spec.prefill_tokens_per_s, decode, seconds)
 
 
+def computed_tokens(reuse: Reuse, hits: Hits) -> float:
+    """Mean of what a request computes: that of the `Service` of the hits, without the rest of it."""
+    tokens, weights = _weighted(reuse, prefix=hits.prefix, history=hits.history)
+    return min(float(weights @ tokens), reuse.prompt_tokens)
+
+
 @lru_cache(maxsize=128)
 def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.float64]:
-    """Equally likely numbers of computed tokens with the mean that the hits leave.
+    """Equally likely numbers of computed tokens with the mean that the hits leave."""
+    return _points(*_weighted(reuse, prefix=prefix, history=history))
+
+
+def _weighted(reuse: Reuse, *, prefix: float, history: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of computed tokens and how likely they are.
 
     A turn computes its new tokens, its prefix if that is missed and its history if that is; prefix and history are
     missed independently, histories are exponential, new tokens log-normal. A first turn has only new tokens.
@@ -90,7 +101,7 @@ def _computed(reuse: Reuse, *, prefix: float, history: float) -> NDArray[np.floa
         later = miss + torn + np.add.outer(new * fresh, reuse.found_tokens * _EXPONENTIAL).ravel()
         tokens.append(later)
         weights.append(np.full(len(later), chance * follow * missed / _LENGTHS))
-    return _points(np.concatenate(tokens), np.concatenate(weights) / _LENGTHS)
+    return np.concatenate(tokens), np.concatenate(weights) / _LENGTHS
 
 
 def _points(tokens: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

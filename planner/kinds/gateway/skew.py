@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,26 +26,39 @@ def loads(spec: GatewaySpec, reuse: Reuse, *, name: str) -> NDArray[np.float64]:
     instances = min(spec.instances, MOST_INSTANCES)
     if name in SPREADING or not reuse.groups or (name == "bounded_hash" and spec.hash_key == "session"):
         return np.ones(instances)
-    cap = math.inf
+    cap, passed, levelled = math.inf, math.inf, math.inf
     if name == "cost_based":
         cap = cap_of(spec)
+        levelled = max(cap, 1.0)
     elif name == "prefix_aware" and spec.hot_prefix_cap is not None:
         cap = spec.hot_prefix_cap
-    placed = _placed(reuse, instances=instances, cap=cap)
-    if name == "bounded_hash":
-        placed = _passed_on(placed, bound=spec.load_bound)
-    if name == "cost_based":
-        placed = _levelled(placed, bound=max(cap, 1.0))
+    elif name == "bounded_hash":
+        passed = spec.load_bound
+    return _loads(reuse.groups, reuse.exponent, instances=instances, cap=cap, passed=passed, levelled=levelled)
+
+
+@lru_cache(maxsize=64)
+def _loads(
+    groups: int, exponent: float, *, instances: int, cap: float, passed: float, levelled: float
+) -> NDArray[np.float64]:
+    """With hot prefixes copied from a load on, and what is over a bound passed on or levelled; infinite is none."""
+    placed = _placed(groups, exponent, instances=instances, cap=cap)
+    if math.isfinite(passed):
+        placed = _passed_on(placed, bound=passed)
+    if math.isfinite(levelled):
+        placed = _levelled(placed, bound=levelled)
     # A rest of the arithmetic is no load, and a log scale would show it.
-    return np.sort(np.where(placed < LEAST_LOAD, 0.0, placed))[::-1]
+    ordered = np.sort(np.where(placed < LEAST_LOAD, 0.0, placed))[::-1]
+    ordered.setflags(write=False)
+    return ordered
 
 
-def _placed(reuse: Reuse, *, instances: int, cap: float) -> NDArray[np.float64]:
+def _placed(groups: int, exponent: float, *, instances: int, cap: float) -> NDArray[np.float64]:
     """Each prefix on an instance drawn at random; with a cap copies of the hot ones, each where least is."""
     if math.isinf(cap):
-        return ring.placed(reuse.groups, reuse.exponent, instances=instances)
-    ranks = np.arange(1.0, min(reuse.groups, ring.MOST_PREFIXES) + 1)
-    weights = ranks**-reuse.exponent
+        return ring.placed(groups, exponent, instances=instances)
+    ranks = np.arange(1.0, min(groups, ring.MOST_PREFIXES) + 1)
+    weights = ranks**-exponent
     shares = weights / weights.sum()
     copies = hashing.copies(shares, instances=instances, cap=cap)
     parts = np.repeat(shares / copies, copies.astype(np.int64)) * instances
