@@ -17,6 +17,7 @@ from planner.core.result import Result
 from planner.core.search import Candidate, Search, Space
 from planner.core.wording import counted
 from planner.formulas import cost
+from planner.kinds.llm_serving.derived import DecodeAlone
 from planner.kinds.llm_serving.fleet import Fleet, fleet_for
 from planner.kinds.llm_serving.formats import Formats, all_formats, suits
 from planner.kinds.llm_serving.physics import physics
@@ -24,6 +25,7 @@ from planner.kinds.llm_serving.pool_options import (
     DECODE_UNITS,
     PREFILL_UNITS,
     Option,
+    Placed,
     decode_change,
     decode_option,
     placements,
@@ -45,6 +47,7 @@ FIELDS = (
     "topology",
     "prefill_unit_gpus",
     "prefill_rank_gpus",
+    "prefill_step_tokens",
     "decode_unit_gpus",
     "decode_rank_gpus",
     *SPARES,
@@ -101,7 +104,7 @@ class _Options:
     left_out: dict[str, str]
 
     def __post_init__(self) -> None:
-        self.rejected: list[Candidate] = []
+        self._rejected: list[tuple[int, Candidate]] = []
         self.used: set[str] = set()
 
     def pools(self, formats: Formats) -> _Pools:
@@ -110,13 +113,14 @@ class _Options:
         prefill: list[Option] = []
         decode: list[Option] = []
         replicas: list[Option] = []
+        timed: dict[Placed, DecodeAlone] = {}
         for gpu in self.catalog.gpus():
             if gpu.slug not in self.prices or not suits(formats, gpu, own=self.spec.weight_dtype):
                 continue
             try:
-                replicas += self._decode(replica, gpu, formats=formats)
+                replicas += self._decode(replica, gpu, formats=formats, timed=timed)
                 if gpu.has("nic_bytes_per_s"):
-                    decode += self._decode(base, gpu, formats=formats)
+                    decode += self._decode(base, gpu, formats=formats, timed=timed)
                     prefill += self._prefill(base, gpu, formats=formats)
             except MissingFigure as problem:
                 self.left_out[gpu.slug] = f"the catalog has no figure “{problem.figure}” of it"
@@ -126,26 +130,37 @@ class _Options:
 
     def _prefill(self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats) -> Iterator[Option]:
         llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
-        for at in placements(base, llm=llm, gpu=gpu, usual=PREFILL_UNITS, own=base.prefill_unit_gpus):
+        for at in placements(base, llm=llm, gpu=gpu, usual=PREFILL_UNITS, own=base.prefill_unit_gpus, prompts=True):
             found = prefill_option(base, at, offer=offer, catalog=self.catalog)
             if not found.rejected:
                 yield found
                 continue
-            like = Option(at)
-            self.rejected.append(self._pair(formats, found, like, because=found.rejected))
+            self._reject(at, self._pair(formats, found, Option(at), because=found.rejected))
 
-    def _decode(self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats) -> Iterator[Option]:
+    def _decode(
+        self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats, timed: dict[Placed, DecodeAlone]
+    ) -> Iterator[Option]:
         llm, offer = self.catalog.llm(base.llm), self.prices[gpu.slug]
-        for at in placements(base, llm=llm, gpu=gpu, usual=DECODE_UNITS, own=base.decode_unit_gpus):
-            found = decode_option(base, at, offer=offer, catalog=self.catalog)
+        for at in placements(
+            base, llm=llm, gpu=gpu, usual=DECODE_UNITS, own=base.decode_unit_gpus, prompts=base.is_aggregated
+        ):
+            found = decode_option(base, at, offer=offer, catalog=self.catalog, timed=timed)
             if not found.rejected:
                 yield found
             elif base.is_aggregated:
-                self.rejected.append(self._replica(formats, found, because=found.rejected))
+                self._reject(at, self._replica(formats, found, because=found.rejected))
             else:
-                self.rejected.append(self._pair(formats, Option(at), found, because=found.rejected))
+                self._reject(at, self._pair(formats, Option(at), found, because=found.rejected))
 
     # --- candidates
+
+    def _reject(self, at: Placed, candidate: Candidate) -> None:
+        self._rejected.append((at.unit_gpus, candidate))
+
+    @property
+    def rejected(self) -> list[Candidate]:
+        """The largest units come last: they come nearest to working."""
+        return [candidate for _, candidate in sorted(self._rejected, key=lambda row: row[0])]
 
     def group(self, decode: str, prefill: str = "") -> str:
         name = self.catalog.gpu(decode).name
@@ -189,6 +204,7 @@ class _Options:
                 "decode_gpu_price_usd_per_h": None,
                 "prefill_unit_gpus": self.spec.prefill_unit_gpus,
                 "prefill_rank_gpus": None,
+                "prefill_step_tokens": replica.at.step_tokens,
                 "spare_prefill_units": 0,
                 "spare_decode_units": replica.spare_units,
             },

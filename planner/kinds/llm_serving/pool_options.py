@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.core.offers import Offer
 from planner.core.quantities import show
 from planner.formulas import lengths
-from planner.kinds.llm_serving.derived import prefill_rate
+from planner.kinds.llm_serving.derived import DecodeAlone, prefill_rate
 from planner.kinds.llm_serving.fleet import Role, role_for
 from planner.kinds.llm_serving.physics import Memory, derived_decode, gpu_memory, placement
 from planner.kinds.llm_serving.spec import LlmServingSpec
+from planner.kinds.llm_serving.units import is_wide
 
 PREFILL_UNITS = (1, 2, 4, 8, 16, 32, 64)
 DECODE_UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
 _SURE = 0.95
 """Of the P99 of prompts: the estimate stands for their lengths by points, whose P99 is a little lower."""
 _MOST_FIXED = 0.95
+_STEPS = (1, 2, 4)
+"""Tokens of a prefill step over those of the design."""
+_MOST_STEP_TOKENS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Units of one GPU and size, with ``rank_gpus`` of them on a prompt or a sequence."""
+    """Units of one GPU and size, with ``rank_gpus`` of them on a prompt or a sequence.
 
-    gpu: Gpu
+    ``step_tokens`` are those that the unit computes at once where it computes prompts.
+    """
+
+    gpu: Gpu = field(hash=False)
     unit_gpus: int
     rank_gpus: int
+    step_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +69,31 @@ def ranks(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> list[int]:
     return sorted({within, max(1, within // 2)}) if llm.moe else [within]
 
 
-def placements(spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, usual: Iterable[int], own: int) -> Iterator[Placed]:
-    """All units of a GPU."""
+def steps(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> list[int]:
+    """Tokens of a step: larger ones pay where experts lie on several nodes, else they change no rate."""
+    own = spec.prefill_step_tokens
+    return sorted(
+        {
+            min(factor * own, _MOST_STEP_TOKENS)
+            for factor in (_STEPS if is_wide(spec, llm=llm, unit_gpus=unit_gpus) else _STEPS[:1])
+        }
+    )
+
+
+def placements(
+    spec: LlmServingSpec, *, llm: Llm, gpu: Gpu, usual: Iterable[int], own: int, prompts: bool
+) -> Iterator[Placed]:
+    """All units of a GPU; ``prompts``: those that compute prompts have steps of several sizes."""
     for size in unit_sizes(spec, llm=llm, gpu=gpu, usual=usual, own=own):
         for rank in ranks(spec, llm=llm, unit_gpus=size):
-            yield Placed(gpu, size, rank)
+            for tokens in steps(spec, llm=llm, unit_gpus=size) if prompts else [spec.prefill_step_tokens]:
+                yield Placed(gpu, size, rank, tokens)
 
 
 def prefill_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog) -> Option:
     """A prefill pool; raises `MissingFigure`. ``spec`` has the formats."""
     llm = catalog.llm(spec.llm)
+    spec = spec.model_copy(update={"prefill_step_tokens": at.step_tokens})
     tight = _does_not_fit(spec, at, llm=llm, noun="prefill unit")
     if tight:
         return Option(at, rejected=tight)
@@ -81,14 +104,22 @@ def prefill_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: C
     return _sized(spec, at, name="prefill", needed_gpus=spec.peak_rps * spec.computed_input_tokens / rate, offer=offer)
 
 
-def decode_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog) -> Option:
-    """A decode pool, or replicas where the spec is aggregated; raises `MissingFigure`."""
+def decode_option(
+    spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog, timed: dict[Placed, DecodeAlone]
+) -> Option:
+    """A decode pool, or replicas where the spec is aggregated; raises `MissingFigure`.
+
+    ``timed`` keeps what decode does in these formats: in both layouts, whatever the size of a prefill step, the same.
+    """
     llm, noun = catalog.llm(spec.llm), "replica" if spec.is_aggregated else "decode unit"
+    spec = spec.model_copy(update={"prefill_step_tokens": at.step_tokens})
     tight = _does_not_fit(spec, at, llm=llm, noun=noun)
     if tight:
         return Option(at, rejected=tight)
-    changed = spec.model_copy(update=decode_change(at))
-    found = derived_decode(changed, catalog=catalog)
+    alone = replace(at, step_tokens=0)
+    if alone not in timed:
+        timed[alone] = derived_decode(spec.model_copy(update=decode_change(at)), catalog=catalog)
+    found = timed[alone]
     if not found.in_reach and spec.output_tokens > 0:
         return Option(
             at,
@@ -107,7 +138,11 @@ def decode_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Ca
 
 
 def prefill_change(at: Placed) -> dict[str, Any]:
-    return {"prefill_unit_gpus": at.unit_gpus, "prefill_rank_gpus": at.rank_gpus}
+    return {
+        "prefill_unit_gpus": at.unit_gpus,
+        "prefill_rank_gpus": at.rank_gpus,
+        "prefill_step_tokens": at.step_tokens,
+    }
 
 
 def decode_change(at: Placed) -> dict[str, Any]:
