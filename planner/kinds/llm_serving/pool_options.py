@@ -18,12 +18,10 @@ from planner.kinds.llm_serving.units import is_wide
 
 PREFILL_UNITS = (1, 2, 4, 8, 16, 32, 64)
 DECODE_UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
+STEP_TOKENS = (16_384, 32_768, 65_536)
 _SURE = 0.95
 """Of the P99 of prompts: the estimate stands for their lengths by points, whose P99 is a little lower."""
 _MOST_FIXED = 0.95
-_STEPS = (1, 2, 4)
-"""Tokens of a prefill step over those of the design."""
-_MOST_STEP_TOKENS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +69,8 @@ def ranks(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> list[int]:
 
 def steps(spec: LlmServingSpec, *, llm: Llm, unit_gpus: int) -> list[int]:
     """Tokens of a step: larger ones pay where experts lie on several nodes, else they change no rate."""
-    own = spec.prefill_step_tokens
-    return sorted(
-        {
-            min(factor * own, _MOST_STEP_TOKENS)
-            for factor in (_STEPS if is_wide(spec, llm=llm, unit_gpus=unit_gpus) else _STEPS[:1])
-        }
-    )
+    is_on_nodes = is_wide(spec, llm=llm, unit_gpus=unit_gpus)
+    return sorted({spec.prefill_step_tokens, *(STEP_TOKENS if is_on_nodes else ())})
 
 
 def placements(
