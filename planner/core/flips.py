@@ -14,7 +14,7 @@ from planner.core.fleet import Fleet, Pool
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
 from planner.core.probing import Point, Probe
 
-FACTORS = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 4.0)
+FACTORS = (0.25, 0.5, 0.75, 0.9, 1.1, 1.33, 2.0, 4.0)
 """Of its value, where an input is looked at: from a quarter to four times."""
 COUNTS = (1, 2, 4, 8)
 """Where a whole input that is zero is looked at."""
@@ -83,6 +83,10 @@ class Judge:
         point = self.probe.at(change)
         if point.result is None:
             return None
+        base = self.probe.at({})
+        if point is not base and point.told() == base.told():
+            # What counts the units works the design out once more: not for an input that moves nothing.
+            return self.states({}, with_rival=False)
         if id(point) not in self._known:
             self._known[id(point)] = {
                 **{("objective", name): met for name, met in _held(point)},
@@ -137,7 +141,7 @@ def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
     base = judge.states({}) or {}
     below, above = grid(dial)
     looked = [judge.probe.at({dial.name: place}) for place in (*below[:1], *below[-1:], *above[:1], *above[-1:])]
-    if all(point.values() == judge.probe.at({}).values() for point in looked):
+    if all(point.told() == judge.probe.at({}).told() for point in looked):
         return
     if judge.rival is not None and not _moves_rank(judge, dial, looked=looked):
         judge = replace(judge, rival=None)

@@ -30,9 +30,10 @@ class Point:
     def value(self, metric: str) -> float | None:
         return None if self.result is None else self.result.value(metric)
 
-    def values(self) -> dict[str, float | None]:
-        """All figures; none of a design that is refused."""
-        return {} if self.result is None else {name: metric.value for name, metric in self.result.metrics.items()}
+    def told(self) -> dict[str, tuple[float | None, float | None]]:
+        """All figures and what is asked of them; nothing of a design that is refused."""
+        metrics = {} if self.result is None else self.result.metrics
+        return {name: (metric.value, metric.objective) for name, metric in metrics.items()}
 
 
 class Probe:
@@ -40,7 +41,7 @@ class Probe:
 
     def __init__(self, base: Spec, *, estimate: Callable[[Any, Catalog], Result], catalog: Catalog) -> None:
         self.base, self._estimate, self._catalog = base, estimate, catalog
-        self._known: dict[tuple[tuple[str, Any], ...], Point] = {}
+        self._known: dict[str, Point] = {}
 
     @property
     def worked_out(self) -> int:
@@ -48,7 +49,7 @@ class Probe:
 
     def at(self, change: Mapping[str, Any]) -> Point:
         """The design with a change of inputs."""
-        key = tuple(sorted(change.items()))
+        key = repr(sorted(change.items()))
         if key not in self._known:
             self._known[key] = self._asked(change)
         return self._known[key]
