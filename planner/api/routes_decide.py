@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.api.views import launch, measurements, money, plans, reliability, sweeps
+from planner.api.views import launch, measurements, money, plans, reliability, sensitivity, sweeps
 
 routes: list[URLPattern] = [
     path("launch/", launch.Launches.as_view(), name="launch"),
@@ -19,4 +19,8 @@ routes: list[URLPattern] = [
     path("plans/<uuid:id>/", plans.OnePlan.as_view(), name="plan"),
     path("reliability/", reliability.Reliability.as_view(), name="reliability"),
     path("designs/<uuid:id>/reliability/", reliability.DesignReliability.as_view(), name="design-reliability"),
+    path("sensitivity/", sensitivity.Sensitivities.as_view(), name="sensitivity"),
+    path("designs/<uuid:id>/sensitivity/", sensitivity.DesignSensitivity.as_view(), name="design-sensitivity"),
+    path("uncertainty/", sensitivity.Uncertainties.as_view(), name="uncertainty"),
+    path("designs/<uuid:id>/uncertainty/", sensitivity.DesignUncertainties.as_view(), name="design-uncertainty"),
 ]

@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 
 from planner import kinds
 from planner.api import shapes
+from planner.api.shapes_sensitivity import UncertaintyResult
 from planner.api.shapes_sweep import SweepResult
 from planner.core.kind import DesignKind
 from planner.core.money import MoneyTerms
@@ -208,6 +209,7 @@ def _shared() -> dict[str, Any]:
         shapes.Problem,
         shapes.SimulationResult,
         SweepResult,
+        UncertaintyResult,
     )
     _names, schema = models_json_schema([(model, "serialization") for model in models], ref_template=HERE + "{model}")
     found: dict[str, Any] = schema["$defs"]
@@ -221,7 +223,7 @@ def components() -> dict[str, Any]:
         schemas |= _spec_components(kind)
         schemas[f"{camel(kind.slug)}Metrics"] = _metrics(kind)
     results = {"type": "array", "items": {"oneOf": [ref("Estimate"), ref("Problem")]}}
-    schemas["JobResult"] = {"oneOf": [ref("SimulationResult"), ref("SweepResult")]}
+    schemas["JobResult"] = {"oneOf": [ref("SimulationResult"), ref("SweepResult"), ref("UncertaintyResult")]}
     schemas["EstimateBatch"] = _object({"results": results}, required=["results"])
     schemas["MoneyTerms"] = MoneyTerms.model_json_schema(ref_template=HERE + "{model}")
     schemas["MoneyTermsRequest"] = _object({"terms": ref("MoneyTerms")}, required=[])

@@ -18,7 +18,8 @@ from planner.core.variance import first_order, rank_correlation
 BATCHES = 8
 DRAWS = 512
 MOST_DRAWS = 8192
-CONFIDENCE = 1.96
+AT_ONCE = 64
+"""Draws between two looks at whether to go on."""
 _SPREADING = ("measured", "calibrated", "extrapolated", "assumed")
 
 
@@ -102,7 +103,7 @@ def draw(
     draws: int = DRAWS,
     done: Callable[[float], None] = lambda _share: None,
 ) -> Sample:
-    """Draw all laws together and work out each draw; ``done`` is told the share after each batch and may raise.
+    """Draw all laws together and work out each draw; ``done`` is told the share now and then and may raise.
 
     ``result`` is the design as it is: the ranges of its figures, in proportion, are the spread of its calibration, one
     factor common to all of them and to all designs. Rates stated in place of a calibration are drawn with that factor
@@ -113,10 +114,10 @@ def draw(
     at = {name: places(name, seed=seed, batches=BATCHES, size=size) for name in streams}
     columns = {law.dial.name: law.at(at[law.stream]) for law in laws}
     found = []
-    for batch in range(BATCHES):
-        rows = slice(batch * size, (batch + 1) * size)
+    for first in range(0, BATCHES * size, AT_ONCE):
+        rows = slice(first, min(first + AT_ONCE, BATCHES * size))
         found.append(evaluate(_typed(laws, columns, rows)))
-        done((batch + 1) / BATCHES)
+        done(rows.stop / (BATCHES * size))
     states_rates = any(law.is_rate for law in laws)
     spreads = {} if states_rates else {name: spread_of(metric) for name, metric in result.metrics.items()}
     common = at[CALIBRATION]
@@ -224,7 +225,7 @@ def _gathered(
             met[name] = _holds(definition, figures[name], limits)
     refused = sum(int(np.sum(batch.status == REFUSED)) for batch in found)
     reasons = dict.fromkeys(said for batch in found for said in batch.said)
-    return Sample(figures, met, at, len(found), refused, tuple(reasons))
+    return Sample(figures, met, at, BATCHES, refused, tuple(reasons))
 
 
 def _limits(batch: BatchResult, name: str) -> Array:

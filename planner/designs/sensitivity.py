@@ -42,6 +42,8 @@ class _Asked:
     """A question with its answer's key: equal keys, equal answers."""
 
     key: str
+    by: Any
+    """What works it out."""
     estimate: Estimate = field(compare=False)
     rival: Rival | None = field(default=None, compare=False)
 
@@ -81,7 +83,7 @@ def turning_points(estimate: Estimate, *, rival: Estimate | None = None, rival_n
 
 def _asked(estimate: Estimate, *parts: Any, rival: Rival | None = None) -> _Asked:
     made = [estimate.kind.slug, estimation.canonical(estimate.spec), estimate.catalog.digest, *parts]
-    return _Asked(json.dumps(made, sort_keys=True), estimate, rival)
+    return _Asked(json.dumps(made, sort_keys=True), estimate.kind.estimate, estimate, rival)
 
 
 @lru_cache(maxsize=KEPT)

@@ -11,6 +11,8 @@ def smaller(purpose: str) -> str:
     """What to ask for where a run was too large."""
     if purpose == Purpose.SWEEP:
         return _("Sweep fewer points.")
+    if purpose == Purpose.SENSITIVITY:
+        return _("Draw less often.")
     return _("Simulate fewer requests or a shorter time.")
 
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from planner.accounts.models import User
 from planner.designs import selectors as design_selectors
-from planner.jobs import services, sweeps
+from planner.jobs import services, sweeps, uncertainties
 from planner.jobs.models import Job, Purpose, State
 from planner.jobs.requests import replications
 
@@ -22,6 +22,8 @@ def job_retry(*, job: Job, user: User | None) -> Job:
     request = job.request
     if job.purpose == Purpose.SWEEP:
         return sweeps.sweep_again(job, user=user)
+    if job.purpose == Purpose.SENSITIVITY:
+        return uncertainties.again(job, user=user)
     if job.purpose == Purpose.REPORT:
         team, paper = job.team, request["paper"]
         if request["design"]:

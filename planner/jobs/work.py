@@ -17,7 +17,7 @@ from planner.designs import compare, estimation, selectors, serial, snapshot
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
-from planner.jobs import parts, swept
+from planner.jobs import parts, swept, uncertainties
 from planner.jobs.course import Remembered
 from planner.jobs.drilled import found_of
 from planner.jobs.models import Job, JobPart, Purpose
@@ -123,6 +123,7 @@ _WORK: Mapping[Purpose, Callable[[Job, Hooks], dict[str, Any]]] = {
     Purpose.SIMULATION: simulate,
     Purpose.REPORT: report,
     Purpose.SWEEP: swept.sweep,
+    Purpose.SENSITIVITY: uncertainties.work,
 }
 
 

@@ -190,9 +190,15 @@ def _finished(job: Job, *purposes: Purpose) -> Job:
     raise Conflict(" ".join((_("The job is %(state)s; it has no result.") % {"state": job.state}, reason)).strip())
 
 
+TOLD = (Purpose.SIMULATION, Purpose.SWEEP, Purpose.SENSITIVITY)
+"""Purposes whose result is JSON."""
+
+
 class TableQuery(Body):
     table: str = Field(
-        "", description="With format=csv: metrics, or the name of a series; of a sweep its points. The first is taken."
+        "",
+        description="With format=csv: metrics or a series; of a sweep points; of an uncertainty quantiles, "
+        "percentiles, objectives, contributions or inputs. The first is taken.",
     )
 
 
@@ -201,16 +207,16 @@ class JobResult(ApiView):
 
     @reply(
         None,
-        summary="The result of a simulation or sweep; CSV of one table with format=csv",
+        summary="The result of a simulation, sweep or uncertainty; CSV of one table with format=csv",
         responses={200: schema.ref("JobResult"), (200, "text/csv"): str},
         parameters=schema.query(TableQuery),
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         wanted = query(request, TableQuery)
-        result = selectors.result(_finished(job_of(self, id), Purpose.SIMULATION, Purpose.SWEEP))
+        result = selectors.result(_finished(job_of(self, id), *TOLD))
         if request.accepted_renderer.format != "csv":
             return Response(_linked(result))
-        found = tables.of_sweep(result) if "points" in result else tables.of_result(result)
+        found = tables.of_job(result)
         table = wanted.table or next(iter(found))
         if table not in found:
             names = ", ".join(found)
