@@ -29,7 +29,7 @@ def figure_of(ledger: Ledger) -> dict[str, Any]:
         "visible": ledger.floating or ledger.log,
     }
     inside = [limit for limit in ledger.limits if ledger.low <= limit.value <= ledger.high]
-    legend = stacked or (_lanes(ledger) > 1 and not ledger.floating)
+    legend = stacked or (len(ledger.traces) > 1 if ledger.floating else _lanes(ledger) > 1)
     order = {"autorange": "reversed", "categoryorder": "array", "categoryarray": names}
     layout = {
         "height": round(30 + rows * _ROW_HEIGHT[ledger.chart.form] + (LEGEND_ROW_PX if legend else 0)),

@@ -90,7 +90,7 @@ def _rows(ledger: Ledger) -> tuple[list[Row], list[tuple[str, int]]]:
         for index, category in enumerate(ledger.categories)
     ]
     if ledger.floating:
-        return rows, []
+        return rows, [(trace.name, trace.order) for trace in traces if len(traces) > 1]
     grouped = any(len(row.pieces) > 1 for row in rows)
     return rows, [(trace.name, trace.order) for trace in traces] if grouped else []
 
