@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.web.views import money, reliability, sweep_points, sweeps
+from planner.web.views import money, reliability, sensitivity, sweep_points, sweeps
 
 urlpatterns: list[URLPattern] = [
     path("designs/<uuid:design_id>/sweep/", sweeps.sweep, name="design-sweep"),
@@ -19,4 +19,18 @@ urlpatterns: list[URLPattern] = [
     path("designs/<uuid:design_id>/money/", money.money, name="design-money"),
     path("designs/<uuid:design_id>/money/figures.csv", money.money_csv, name="design-money-csv"),
     path("designs/<uuid:design_id>/reliability/", reliability.reliability, name="design-reliability"),
+    path("designs/<uuid:design_id>/sensitivity/", sensitivity.sensitivity, name="design-sensitivity"),
+    path("designs/<uuid:design_id>/sensitivity/draw/", sensitivity.draw, name="draw"),
+    path(
+        "designs/<uuid:design_id>/sensitivity/tornado.csv",
+        sensitivity.sensitivity_csv,
+        {"table": "tornado"},
+        name="design-tornado-csv",
+    ),
+    path(
+        "designs/<uuid:design_id>/sensitivity/flips.csv",
+        sensitivity.sensitivity_csv,
+        {"table": "flips"},
+        name="design-flips-csv",
+    ),
 ]

@@ -47,9 +47,8 @@ class Question:
 
 def question_of(estimate: Estimate, *, data: Mapping[str, str]) -> Question:
     """Read the address; an input whose ends cannot be used keeps the usual ones and says why."""
-    names = {metric for metric in estimate.result.metrics}
     metric = data.get("metric", "")
-    metric = metric if metric in names else estimate.result.answer.metric
+    metric = metric if metric in estimate.result.metrics else estimate.result.answer.metric
     ranges: dict[str, Mapping[str, float]] = {}
     rows, query = [], {"metric": metric}
     for dial in dials(estimate.spec)[0]:
@@ -64,9 +63,7 @@ def question_of(estimate: Estimate, *, data: Mapping[str, str]) -> Question:
     return Question(metric, ranges, tuple(rows), query)
 
 
-def _into(
-    ranges: dict[str, Mapping[str, float]], estimate: Estimate, *, dial: Dial, typed: Mapping[str, str]
-) -> str:
+def _into(ranges: dict[str, Mapping[str, float]], estimate: Estimate, *, dial: Dial, typed: Mapping[str, str]) -> str:
     """Add the range that was typed; what is wrong with it, if anything is."""
     usual = usual_span(dial)
     ends: dict[str, Any] = {"low": usual.low, "high": usual.high}
@@ -83,7 +80,8 @@ def _into(
 
 def _row(dial: Dial, *, typed: Mapping[str, str], error: str) -> Row:
     usual = usual_span(dial)
-    ends = tuple((side, typed[side], _plain(dial, end)) for side, end in zip(SIDES, (usual.low, usual.high), strict=True))
+    used = zip(SIDES, (usual.low, usual.high), strict=True)
+    ends = tuple((side, typed[side], _plain(dial, end)) for side, end in used)
     unit = quantities.shown_unit(dial.unit) if not dial.shown else dial.shown
     return Row(dial.name, dial.label, dial.said(dial.value), unit, ends, error)
 

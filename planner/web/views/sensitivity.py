@@ -141,5 +141,3 @@ def _latest(request: TeamRequest, design: Design, *, asked: Question) -> Job | N
         if all(row.request.get(name) == value for name, value in wanted.items()):
             return selectors.job(request.team, row.id)
     return None
-
-
