@@ -36,7 +36,13 @@ def of_sweep(result: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def of_sensitivity(found: Mapping[str, Any]) -> dict[str, Table]:
-    """The tables of a sensitivity: a row an end of an input, and a row a place where something turns over."""
+    """The tables of a sensitivity, or of half of one: an end of an input a row, a place where something turns a row."""
+    columns = ("name", "unit", "value", "holds", "at", "relative", "sentence")
+    flips: Table = [columns, *([row[name] for name in columns] for row in found.get("flips", ()))]
+    return {"tornado": _ends(found) if "tornado" in found else [], "flips": flips}
+
+
+def _ends(found: Mapping[str, Any]) -> Table:
     metric = found["metric"]["metric"]
     ends: Table = [("input", "unit", "value", metric, "status", "reason", "clipped", "swing", "elasticity")]
     ends += [
@@ -45,8 +51,7 @@ def of_sensitivity(found: Mapping[str, Any]) -> dict[str, Table]:
         for bar in found["tornado"]
         for end in bar["ends"]
     ]  # fmt: skip
-    columns = ("name", "unit", "value", "holds", "at", "relative", "sentence")
-    return {"tornado": ends, "flips": [columns, *([row[name] for name in columns] for row in found["flips"])]}
+    return ends
 
 
 def of_uncertainty(found: Mapping[str, Any]) -> dict[str, Table]:

@@ -20,7 +20,7 @@ urlpatterns: list[URLPattern] = [
     path("designs/<uuid:design_id>/money/figures.csv", money.money_csv, name="design-money-csv"),
     path("designs/<uuid:design_id>/reliability/", reliability.reliability, name="design-reliability"),
     path("designs/<uuid:design_id>/sensitivity/", sensitivity.sensitivity, name="design-sensitivity"),
-    path("designs/<uuid:design_id>/sensitivity/draw/", sensitivity.draw, name="draw"),
+    path("designs/<uuid:design_id>/sensitivity/draw/", sensitivity.draw, name="design-draw"),
     path(
         "designs/<uuid:design_id>/sensitivity/tornado.csv",
         sensitivity.sensitivity_csv,

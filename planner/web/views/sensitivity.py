@@ -91,8 +91,11 @@ def draw(request: TeamRequest, design_id: UUID) -> HttpResponse:
 def sensitivity_csv(request: TeamRequest, design_id: UUID, table: str) -> HttpResponse:
     """The bars, or what would change the decision, a row each."""
     _design, estimate = subject(request, design_id)
-    asked = question_of(estimate, data=request.GET.dict())
-    found = sensitivities.sensitivity(estimate, metric=asked.metric, ranges=asked.ranges)
+    if table == "flips":
+        found = sensitivities.turning_points(estimate)
+    else:
+        asked = question_of(estimate, data=request.GET.dict())
+        found = sensitivities.moved(estimate, metric=asked.metric, ranges=asked.ranges)
     return tables.attachment(tables.csv_text(tables.of_sensitivity(found)[table]), name=f"{table}.csv")
 
 
