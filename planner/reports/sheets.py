@@ -47,7 +47,12 @@ def simulation_csv(view: Mapping[str, Any]) -> str:
 
 def sweep_csv(result: Mapping[str, Any]) -> str:
     """Return the points of a sweep, one a row (`jobs.selectors.result`)."""
-    return _written([_value(cell) for cell in row] for row in points_table(result))
+    return rows_csv(points_table(result))
+
+
+def rows_csv(rows: Iterable[Sequence[Any]]) -> str:
+    """Return any rows as they are."""
+    return _written([_value(cell) for cell in row] for row in rows)
 
 
 def drill_csv(view: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from planner.core.uncertainty import BATCHES, DRAWS, MOST_DRAWS
 from planner.designs import estimation
 from planner.designs.estimation import Estimate
 from planner.designs.sensitivity import sensitivity
+from planner.designs.sensitivity_tables import of_sensitivity
 from planner.jobs import uncertainties
 
 WITH_CSV = (StrictJsonRenderer, CsvRenderer, ProblemRenderer)
@@ -161,7 +162,7 @@ def _answered(view: ApiView, estimate: Estimate, *, given: MovedBody, table: str
     found = sensitivity(estimate, metric=given.metric, ranges=ranges, rival=rival, rival_name=name)
     if view.request.accepted_renderer.format != "csv":
         return Response(found)
-    return tables.attachment(tables.csv_text(tables.of_sensitivity(found)[table]), name=f"{table}.csv")
+    return tables.attachment(tables.csv_text(of_sensitivity(found)[table]), name=f"{table}.csv")
 
 
 def _started(view: ApiView, given: DrawnBody, **subject: Any) -> Any:

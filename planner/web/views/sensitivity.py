@@ -14,16 +14,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from planner.api import tables
 from planner.core.quantities import show
 from planner.core.uncertainty import DRAWS
 from planner.designs import sensitivity as sensitivities
 from planner.designs.estimation import CANNOT_ANSWER, Estimate
 from planner.designs.models import Design
 from planner.designs.sensitivity_charts import contributions_chart, distribution_chart, tornado_chart
+from planner.designs.sensitivity_tables import of_sensitivity
 from planner.designs.texts import InvalidField
 from planner.jobs import selectors, uncertainties
 from planner.jobs.models import Job, Purpose
+from planner.reports.sheets import rows_csv
 from planner.web.deciding import around, subject
 from planner.web.security import TeamRequest, editor_required, member_required
 from planner.web.sensitivity_form import Question, metric_choices, question_of
@@ -43,7 +44,7 @@ def sensitivity(request: TeamRequest, design_id: UUID) -> HttpResponse:
         "kind": estimate.kind,
         "asked": asked,
         "metrics": metric_choices(estimate),
-        "query": urlencode(asked.query),
+        "carried": urlencode(asked.query),
     }
     if request.htmx.target == "uncertainty":
         return render(request, "designs/sensitivity.html#uncertainty", context | _drawn(request, design, asked=asked))
@@ -96,7 +97,9 @@ def sensitivity_csv(request: TeamRequest, design_id: UUID, table: str) -> HttpRe
     else:
         asked = question_of(estimate, data=request.GET.dict())
         found = sensitivities.moved(estimate, metric=asked.metric, ranges=asked.ranges)
-    return tables.attachment(tables.csv_text(tables.of_sensitivity(found)[table]), name=f"{table}.csv")
+    headers = {"Content-Disposition": f'attachment; filename="{table}.csv"'}
+    content = rows_csv(of_sensitivity(found)[table])
+    return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _sentence(found: Mapping[str, Any]) -> str:
