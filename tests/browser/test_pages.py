@@ -98,6 +98,17 @@ def test_kinds_beside_each_other_are_accessible_in_every_look(open_page: Any, ap
         assert_sound(page, width=width)
 
 
+def test_money_follows_its_terms_and_is_accessible_in_every_look(open_page: Any, api: Api) -> None:
+    made = api.call("POST", "/api/v1/designs/", {"kind": "kv_pool", "name": "Axe money"})[1]
+    path = f"/designs/{made['id']}/money/"
+    for width, dark in LOOKS:
+        assert_sound(open_page(f"{path}?source=owned&spot_share=30", width=width, dark=dark), width=width)
+    page = open_page(path)
+    page.locator("#i-currency").select_option("EUR")
+    page.wait_for_url("**currency=EUR**")
+    page.locator("#answer").get_by_text("EUR/h").first.wait_for()
+
+
 def test_keys_lead_where_they_say(open_page: Any) -> None:
     page = open_page("/")
     page.keyboard.press("/")

@@ -186,7 +186,10 @@ def _units(pool: Pool, *, demand: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def rates_of(pool: Pool, *, terms: MoneyTerms, catalog: Catalog) -> dict[str, Quote]:
-    """What a GPU of a pool costs by commitment: as the terms say, else as listed by who they name, else by anyone."""
+    """What a GPU of a pool costs by commitment: as the terms say, else as listed by who they name, else by anyone.
+
+    A commitment longer than the plan is not offered.
+    """
     gpus = pool.unit_gpus or 1
     name = catalog.gpu(pool.gpu).name if pool.gpu else ""
     own = Quote(name, "on_demand", (pool.unit_usd_per_h or 0.0) / gpus, "the design", "the design’s price")
@@ -208,7 +211,8 @@ def rates_of(pool: Pool, *, terms: MoneyTerms, catalog: Catalog) -> dict[str, Qu
         on_demand = _offer(pool.gpu, "on_demand", terms=terms, catalog=catalog) or own
     if terms.source == "owned":
         found["reserved_3y"] = _cheaper(found["reserved_3y"], _owned(pool.gpu, terms=terms, catalog=catalog))
-    offered = {name: quote for name, quote in found.items() if quote is not None}
+    too_long = () if terms.horizon_years == 3 else ("reserved_3y",)
+    offered = {term: quote for term, quote in found.items() if quote is not None and term not in too_long}
     return {"on_demand": on_demand, **offered}
 
 
@@ -230,13 +234,13 @@ def _cheaper(one: Quote | None, other: Quote | None) -> Quote | None:
 
 
 def _rates(pool: Pool, *, quotes: Mapping[str, Quote], terms: MoneyTerms) -> Rates:
-    """Per unit; an hour on spot carries what its interruptions cost on demand. Longer than the plan is not offered."""
+    """Per unit; an hour on spot carries what its interruptions cost on demand."""
     gpus = pool.unit_gpus or 1
     usd = {name: quote.usd_per_h * gpus for name, quote in quotes.items()}
     spot = usd.get("spot")
     return Rates(
         on_demand_usd_per_h=usd["on_demand"],
         reserved_1y_usd_per_h=usd.get("reserved_1y"),
-        reserved_3y_usd_per_h=usd.get("reserved_3y") if terms.horizon_years == 3 else None,
+        reserved_3y_usd_per_h=usd.get("reserved_3y"),
         spot_usd_per_h=None if spot is None else spot + terms.spot_reserve * usd["on_demand"],
     )

@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from planner.core.catalog import MissingFigure
 from planner.core.kind import Terms
-from planner.core.money import MoneyTerms
+from planner.core.money import COMMITMENTS, MoneyTerms
 from planner.designs.estimation import Estimate
 from planner.designs.money.asking import fleet_of, money_of
 from planner.designs.money.charts import charts
@@ -49,6 +49,7 @@ def money(request: TeamRequest, design_id: UUID) -> HttpResponse:
         "drawn": charts(answer, view=view),
         "kind": estimate.kind,
         "query": request.GET.urlencode(),
+        "commitments": COMMITMENTS,
     }
     live = request.htmx.target == "money"
     template = "designs/money.html#live" if live else "designs/money.html"
