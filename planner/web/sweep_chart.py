@@ -15,7 +15,7 @@ from planner.web.sweep_words import Result, Words, columns_of, point_words
 MOST_HUES = 6
 MOST_PALE = 4000
 """Pale points in the picture; of more, every n-th."""
-IN_SIGHT = 3.0
+IN_SIGHT = 2.0
 """Points further than so many times the front, the present design and the limits would leave no room for these."""
 
 Figures = Sequence[float | None]
@@ -220,5 +220,5 @@ def _twin(result: Result, *, words: Words) -> Series:
     columns += [
         Column(one["name"], one["label"], "", [words(one["name"], values[one["name"]][place]) for place in front])
         for one in columns_of(result)
-    ] or [Column("change", _("Change"), "", [point_words(result, place, words=words) for place in front])]
+    ]
     return Series("front", _("the front"), tuple(columns))

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from planner.charts.scale import in_unit, unit_of
 from planner.core.chart import Axis
-from planner.core.quantities import NOTHING, full, show_parts
-from planner.web.sweep_words import Result, Words, columns_of, metrics_of, point_words
+from planner.core.quantities import NOTHING, full, show, show_parts
+from planner.jobs.models import State
+from planner.web.sweep_words import Result, Words, columns_of, metrics_of, point_words, sought_of
 
 PAGE_SIZE = 50
 MOST_CHOICES = 40
@@ -62,7 +63,7 @@ class Asked:
 
 def asked_of(data: QueryDict, *, result: Result) -> Asked:
     """Filters of the address; what is not known is no filter."""
-    names = [one["name"] for one in result["fields"]]
+    names = [one["name"] for one in columns_of(result)]
     columns = {*names, *(one["name"] for one in result["metrics"]), "status", "point"}
     sort = data.get("sort", "")
     return Asked(
@@ -96,7 +97,7 @@ def rows_of(result: Result, places: Sequence[int], *, words: Words) -> list[dict
     """Points as rows: values in words, figures in one unit a column, verdict and what was simulated."""
     points, front = result["points"], set(result["front"])
     verified = {row["place"]: row for row in result.get("verified", ())}
-    metrics = metrics_of(result)
+    columns, metrics, first = columns_of(result), metrics_of(result), sought_of(result)
     units = {one["name"]: _unit(result, one) for one in metrics}
     return [
         {
@@ -104,9 +105,9 @@ def rows_of(result: Result, places: Sequence[int], *, words: Words) -> list[dict
             "number": place + 1,
             "best": place == result["best"],
             "front": place in front,
-            "values": [words(one["name"], points["values"][one["name"]][place]) for one in columns_of(result)]
-            or [point_words(result, place, words=words)],
-            "figures": [_figure(result, one, place=place, unit=units[one["name"]]) for one in metrics],
+            "sought": [_figure(result, one, place=place, unit=units[one["name"]]) for one in metrics[:first]],
+            "values": [words(one["name"], points["values"][one["name"]][place]) for one in columns],
+            "others": [_figure(result, one, place=place, unit=units[one["name"]]) for one in metrics[first:]],
             "status": points["status"][place],
             "status_words": STATUS[points["status"][place]],
             "tone": TONES[points["status"][place]],
@@ -119,24 +120,34 @@ def rows_of(result: Result, places: Sequence[int], *, words: Words) -> list[dict
 
 
 def _simulated(result: Result, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What the simulation said of a point: each figure beside its estimate."""
+    """What the simulation said of a point: the figure it is held against, and all of them beside their estimates."""
     if row is None:
         return None
     known = {one["name"]: one for one in result["metrics"]}
-    figures = [
-        {
-            "label": known[name]["label"] if name in known else name,
-            **{key: _said(found.get(key), known.get(name)) for key in ("estimate", "simulated", "low", "high")},
-        }
-        for name, found in (row.get("figures") or {}).items()
-        if found.get("simulated") is not None
-    ]
-    return {"state": row["state"], "job": row.get("job"), "meets": row.get("meets"), "figures": figures}
+    figures = {name: found for name, found in row["figures"].items() if found["simulated"] is not None}
+    against = (result["against"] or {}).get("metric")
+    name = against if against in figures else next(iter(figures), None)
+    return {
+        "state": row["state"],
+        "state_words": State(row["state"]).label if row["state"] in State.values else row["state"],
+        "job": row["job"],
+        "meets": row["meets"],
+        "reason": row["reason"] or "",
+        "said": f"{known[name]['label']} {show(figures[name]['simulated'], known[name]['unit'])}" if name else "",
+        "told": "; ".join(_beside(known[one], found) for one, found in figures.items()),
+    }
 
 
-def _said(value: float | None, metric: Mapping[str, Any] | None) -> str:
-    number, unit = show_parts(value, metric["unit"] if metric else "")
-    return f"{number}{'' if unit.startswith('/') or not unit else chr(160)}{unit}"
+def _beside(metric: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    unit = metric["unit"]
+    simulated, estimate = show(found["simulated"], unit), show(found["estimate"], unit)
+    return _("%(label)s: simulated %(simulated)s (%(low)s to %(high)s), estimated %(estimate)s") % {
+        "label": metric["label"],
+        "simulated": simulated,
+        "low": show(found["low"], unit),
+        "high": show(found["high"], unit),
+        "estimate": estimate,
+    }
 
 
 def _kept(result: Result, *, asked: Asked, words: Words) -> Iterable[int]:
@@ -192,13 +203,13 @@ def _sortable(value: Any) -> tuple[bool, Any]:
 
 
 def _heads(result: Result, *, sort: str) -> list[Head]:
-    fields = [(one["name"], one["label"], "", False) for one in columns_of(result)] or [("", _("Change"), "", False)]
+    fields = [(one["name"], one["label"], "", False) for one in columns_of(result)]
     metrics = [(one["name"], one["label"], _unit(result, one), True) for one in metrics_of(result)]
-    sought = {result["objective"]["metric"], (result["against"] or {}).get("metric")}
+    first = sought_of(result)
     said = {sort: "ascending", sort.removeprefix("-"): "descending"} if sort.startswith("-") else {sort: "ascending"}
     return [
-        Head(name, label, unit, is_figure, minor=is_figure and name not in sought, sorted=said.get(name, ""))
-        for name, label, unit, is_figure in [*fields, *metrics]
+        Head(name, label, unit, is_figure, minor=place >= first + len(fields), sorted=said.get(name, ""))
+        for place, (name, label, unit, is_figure) in enumerate([*metrics[:first], *fields, *metrics[first:]])
     ]
 
 
@@ -220,7 +231,7 @@ def _figure(result: Result, metric: Mapping[str, Any], *, place: int, unit: str)
 def _choices(result: Result, *, asked: Asked, words: Words) -> list[dict[str, Any]]:
     """Of each field with few values, those to filter by."""
     found = []
-    for one in result["fields"]:
+    for one in columns_of(result):
         tried = list(dict.fromkeys(result["points"]["values"][one["name"]]))
         if 1 < len(tried) <= MOST_CHOICES:
             options = [(_key(value), words(one["name"], value)) for value in sorted(tried, key=_sortable)]

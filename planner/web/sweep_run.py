@@ -21,7 +21,7 @@ from planner.jobs.models import Job, State
 from planner.jobs.states import ACTIVE
 from planner.web import sweep_points
 from planner.web.sweep_chart import front_chart
-from planner.web.sweep_words import Words, metrics_of, point_words, words_of
+from planner.web.sweep_words import MOST_COLUMNS, Words, point_words, words_of
 from planner.web.views.jobs import progress_of
 
 MOST_FRONT = 12
@@ -90,7 +90,8 @@ def run_context(job: Job, *, team: Team, design: Design | None, data: Any) -> di
         "points": sweep_points.points_page(result, asked=asked, words=words),
         "front": _front(result, words=words),
         "runners_up": [_runner_up(result, one, words=words) for one in result["runners_up"]],
-        "provenance": result.get("provenance"),
+        "searched": len(result["fields"]) > MOST_COLUMNS,
+        **_made(result.get("provenance") or {}),
     }
 
 
@@ -124,6 +125,22 @@ def _opens(job_id: UUID) -> str:
 
 def _title(run: Mapping[str, Any]) -> str:
     return f"{run['percent']} % · {run['heading']}" if run["is_active"] else str(run["heading"])
+
+
+def _made(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What made the figures; what a search took its prices from and what it left out, in tables of their own."""
+    tables = {name: value for name, value in provenance.items() if isinstance(value, Mapping) and value}
+    return {
+        "provenance": {name: value for name, value in provenance.items() if name not in tables},
+        "sources": [
+            {"title": name.replace("_", " "), "rows": [(key, _line(row)) for key, row in table.items()]}
+            for name, table in tables.items()
+        ],
+    }
+
+
+def _line(row: Any) -> str:
+    return ", ".join(str(value) for value in row.values()) if isinstance(row, Mapping) else str(row)
 
 
 def _present(job: Job, *, team: Team) -> Mapping[str, Metric]:
@@ -187,13 +204,7 @@ def _front(result: Mapping[str, Any], *, words: Words) -> list[dict[str, Any]]:
     ordered = sorted(result["front"], key=lambda place: (sign * (objective[place] or 0.0), place))
     unlike = {(objective[place], against[place]): place for place in reversed(ordered)}
     kept = [place for place in ordered if place in unlike.values()]
-    rows = sweep_points.rows_of(result, kept[:MOST_FRONT], words=words)
-    sought = [result["objective"]["metric"], (result["against"] or {}).get("metric")]
-    names = [one["name"] for one in metrics_of(result)]
-    for row in rows:
-        for name, figure in zip(names, row["figures"], strict=True):
-            figure |= {"main": name == sought[0], "minor": name not in sought}
-    return rows
+    return sweep_points.rows_of(result, kept[:MOST_FRONT], words=words)
 
 
 def _runner_up(result: Mapping[str, Any], one: Mapping[str, Any], *, words: Words) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from planner.catalog import selectors as catalogs
 from planner.designs.inputs import show_value
 
 MOST_COLUMNS = 4
-"""More fields than that are told together, as what a point changes."""
-MOST_OTHERS = 3
+"""Fields that have a column of their own."""
+MOST_OTHERS = 2
+A_WORD = 4
+"""How much more a value in words tells of a point than one of a number."""
 SAME = 5e-4
 """Relative difference up to which two figures are written alike."""
 
@@ -38,9 +40,25 @@ def words_of(kind: str, *, team: Team) -> Words:
 
 
 def columns_of(result: Result) -> list[Mapping[str, Any]]:
-    """The fields that have a column of their own; none where they are too many."""
+    """The fields that have a column of their own: all, or of many those that tell the points best apart."""
     fields = list(result["fields"])
-    return fields if len(fields) <= MOST_COLUMNS else []
+    if len(fields) <= MOST_COLUMNS:
+        return fields
+    values, front = result["points"]["values"], result["front"]
+
+    def rank(one: Mapping[str, Any]) -> tuple[bool, int]:
+        column = values[one["name"]]
+        is_number = all(value is None or isinstance(value, int | float) for value in column)
+        tried = len({str(value) for value in column})
+        return len({str(column[place]) for place in front}) < 2, -tried * (1 if is_number else A_WORD)
+
+    kept = sorted((one for one in fields if not _is_price(one)), key=rank)[: MOST_COLUMNS + 1]
+    return [one for one in fields if one in kept]
+
+
+def _is_price(one: Mapping[str, Any]) -> bool:
+    """Prices follow from what is chosen."""
+    return str(one["unit"]).startswith("USD")
 
 
 def metrics_of(result: Result) -> list[Mapping[str, Any]]:
@@ -54,6 +72,11 @@ def metrics_of(result: Result) -> list[Mapping[str, Any]]:
     return [known[name] for name in dict.fromkeys(sought) if name in known] + others[:MOST_OTHERS]
 
 
+def sought_of(result: Result) -> int:
+    """How many of them are what is sought."""
+    return 2 if result["against"] else 1
+
+
 def _differs(column: Sequence[float | None]) -> bool:
     """Whether a figure is not the same of all points that have it."""
     known = [value for value in column if value is not None]
@@ -61,10 +84,11 @@ def _differs(column: Sequence[float | None]) -> bool:
 
 
 def point_words(result: Result, place: int, *, words: Words) -> str:
-    """What makes a point, in a line."""
+    """What makes a point, in a line: its value of each field, or what it changes where there are many."""
     values, spec = result["points"]["values"], result["spec"]
-    told = columns_of(result) or [
-        one for one in result["fields"] if values[one["name"]][place] != spec.get(one["name"])
-    ]
-    said = (f"{one['label']} {words(one['name'], values[one['name']][place])}" for one in told)
+    fields = list(result["fields"])
+    if len(fields) > MOST_COLUMNS:
+        fields = [one for one in fields if not _is_price(one) and values[one["name"]][place] is not None]
+        fields = [one for one in fields if values[one["name"]][place] != spec.get(one["name"])]
+    said = (f"{one['label']} {words(one['name'], values[one['name']][place])}" for one in fields)
     return " · ".join(said) or _("as it is")

@@ -86,6 +86,7 @@
     const height = pictures(place).reduce((tallest, svg) => Math.max(tallest, svg.getBoundingClientRect().height), heights.get(place) || 0);
     heights.set(place, height);
     place.hidden = false;
+    place.style.height = `${Math.max(height, Math.min(spec.layout.height, 220))}px`; // kept when the window is resized
     const width = place.clientWidth;
     widths.set(place, width < NARROW_PX);
     const options = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };

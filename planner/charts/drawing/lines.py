@@ -51,7 +51,8 @@ def draw(chart: Chart, *, width: float, plane: Plane | None = None) -> Canvas:
 def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve]) -> tuple[Canvas, bool]:
     """The picture, and whether each curve has its name in it: in the legend, if there is one, or beside the curve."""
     rows = legend_rows([curve.name for curve in legend], width)
-    frame = _frame(plane, width=width, top=_TOP + LEGEND_ROW * len(rows) + (5 if rows else 0))
+    top = _TOP + LEGEND_ROW * len(rows) + (5 if rows else 0)
+    frame = _frame(plane, width=width, top=top, narrow=320.0 if chart.opens else 240.0)
     draw_legend(frame.canvas, [(curve.name, curve.order) for curve in legend], rows)
     _axes(frame)
     _closed(frame)
@@ -69,8 +70,8 @@ def _drawn(chart: Chart, plane: Plane, *, width: float, legend: Sequence[Curve])
     return frame.canvas, all(_name(frame, curve, paths, rising=rising) for curve, paths in curves)
 
 
-def _frame(plane: Plane, *, width: float, top: float) -> Frame:
-    height = (max(250.0, 0.38 * width) if width > 400 else 240.0) + top - _TOP
+def _frame(plane: Plane, *, width: float, top: float, narrow: float) -> Frame:
+    height = (max(250.0, 0.4 * width) if width > 400 else narrow) + top - _TOP
     y_texts = tick_texts(plane.y_ticks, plane.y_unit, log=plane.y_log)
     left = max([24.0, *(text_width(text) + 10 for text in y_texts)])
     right, bottom = width - 14.0, height - 38.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from urllib.parse import urlencode
 from uuid import UUID
@@ -16,8 +14,6 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from planner import kinds
-from planner.charts.table import inert
-from planner.core.sweep_result import points_table
 from planner.designs import services as designs
 from planner.designs.estimation import CANNOT_ANSWER, parse_spec
 from planner.designs.sharing import MOST_COMPARED
@@ -71,14 +67,13 @@ def sweep_compare(request: TeamRequest, job_id: UUID) -> HttpResponse:
 @member_required
 def sweep_points(request: TeamRequest, job_id: UUID) -> HttpResponse:
     """All points as CSV: every digit, whatever the page shows of them."""
-    result = sweep_run.result_of(sweep_job(request, job_id))
+    from planner.reports.build import sweep_csv
+
+    job = sweep_job(request, job_id)
+    result = sweep_run.result_of(job)
     if result is None:
         raise Http404
-    out = io.StringIO()
-    sheet = csv.writer(out, lineterminator="\r\n")
-    for row in points_table(result):
-        sheet.writerow([inert(cell) if isinstance(cell, str) else cell for cell in row])
-    response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(sweep_csv(result), content_type="text/csv; charset=utf-8")
     name = f"sweep-{str(job_id)[:8]}.csv"
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or ""
     return response
