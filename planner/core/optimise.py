@@ -18,6 +18,8 @@ from planner.core.sweep import Binding, Goal, Points, RunnerUp, Sweep, binding, 
 from planner.core.wording import percent
 
 MOST_RUNNERS_UP = 10
+_TIMES = 2.0
+"""Excess from which on a percentage says less than the two figures."""
 _PRESENT = 0
 """The place of the present design among the points."""
 
@@ -120,9 +122,10 @@ def _in_words(found: Binding, *, result: Result) -> str:
             return said[0]
     if found.value is None:
         return found.sentence
-    unit, share = found.metric.unit, percent(found.excess)
-    side = "below" if found.is_least else "over"
-    return f"{found.metric.label} is {show(found.value, unit)}, {share} {side} {show(found.limit, unit)}."
+    label, value, limit = found.metric.label, show(found.value, found.metric.unit), show(found.limit, found.metric.unit)
+    if found.excess > _TIMES:
+        return f"{label}: {value}, where {limit} is the limit."
+    return f"{label}: {value}, {percent(found.excess)} {'below' if found.is_least else 'over'} {limit}."
 
 
 def _is_about(name: str | None, found: Binding) -> bool:
@@ -223,7 +226,7 @@ class _Words:
         one = self.trail.tried[best]
         spec = changed(self.base, one.change) if one.change else self.base
         words = self.search.words(spec, one.result, self.catalog) if one.result else ""
-        return f"**{words}** meet all that is asked at **{self._shown(best)}**{self._than_present(best)}."
+        return f"**{words}**: all that is asked is met, at **{self._shown(best)}**{self._than_present(best)}."
 
     def _than_present(self, best: int) -> str:
         present = self.trail.tried[_PRESENT]
@@ -231,7 +234,7 @@ class _Words:
             return ""
         told = f", {self._difference(_PRESENT, best)} than the present design ({self._shown(_PRESENT)})"
         reason = self.sweep.points.reasons[_PRESENT]
-        return f"{told}, which does not: {_lower(str(reason)).rstrip('.')}" if present.status != "ok" else told
+        return f"{told}, which does not hold: {_lower(str(reason)).rstrip('.')}" if present.status != "ok" else told
 
     def _searched(self) -> str:
         return f"{max(self.trail.space.count, len(self.trail.tried)):,} designs"

@@ -256,4 +256,7 @@ def instances_for_deadline(
         steps = max(law.expected_maximum(answers), expected_steps(law, answers=held, slots=slots))
         return step.fixed_s * steps + held * work_s - deadline_s
 
-    return answers / float(brentq(late_s, slots, share)) if late_s(slots) < 0 else answers / slots
+    if late_s(slots) >= 0:
+        return answers / slots
+    # Where the longest answer alone counts, the end of the bracket is the root itself, give or take rounding.
+    return answers / (float(brentq(late_s, slots, share)) if late_s(share) > 0 else share)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,6 +185,16 @@ def test_the_fleet_for_a_deadline_meets_it(slots: float) -> None:
     steps = max(law.expected_maximum(answers), expected_steps(law, answers=held, slots=slots))
     taken = LINE.fixed_s * steps + held * answer_work_s(LINE, law=law)
     assert taken == pytest.approx(deadline) or (taken < deadline and held == pytest.approx(slots))
+
+
+def test_where_the_longest_answer_alone_counts_the_fleet_is_the_one_without_slots() -> None:
+    # 302 slots bind no earlier than the longest answer: both ends of the search are then the same but for rounding.
+    line = DecodeStep(0.007231666673110719, 1.898565594482289e-05, 1.0299967799295999e-08)
+    law = answer_lengths(mean_tokens=10_000.0, variation=1.2, cap_tokens=64_000.0)
+    deadline = 2 * line.fixed_s * law.expected_maximum(2048.0)
+    asked: dict[str, Any] = {"law": law, "answers": 2048.0, "deadline_s": deadline, "prompt_tokens": 1000.0}
+    fleet = instances_for_deadline(line, slots=302.099149895261, **asked)
+    assert fleet == pytest.approx(instances_for_deadline(line, **asked))
 
 
 @pytest.mark.parametrize(("answers", "slots"), [(64, math.inf), (200, 50.0)])
