@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planner.charts import codec
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from planner.core.quantities import show
 from planner.core.result import Column, Series
 from planner.core.text import gettext_noop as _
+from planner.designs.estimation import Estimate
+from planner.designs.sensitivity import moved, turning_points
 
 MOST_BARS = 12
+REPORTED_BARS, REPORTED_FLIPS = 8, 3
+
+
+def claim(found: Mapping[str, Any]) -> str:
+    """What a reader takes away: the first two inputs and what they do."""
+    bars = [bar for bar in found["tornado"] if bar["swing"] > 0]
+    if found["value"] is None:
+        return f"{found['metric']['label']} has no value in this design."
+    if not bars:
+        return f"Nothing moves {found['metric']['label']} between the ends."
+    unit = found["metric"]["unit"]
+    first, *others = bars
+    said = f"**{first['label']}** moves it most: {_ends(first, unit=unit)}"
+    return f"{said}; then **{others[0]['label']}**: {_ends(others[0], unit=unit)}." if others else f"{said}."
+
+
+def _ends(bar: Mapping[str, Any], *, unit: str) -> str:
+    return ", ".join(f"{show(end['figure'], unit)} at {end['shown']}" for end in bar["ends"][:2])
 
 
 def tornado_chart(found: Mapping[str, Any], *, at_most: int = MOST_BARS) -> Chart | None:
@@ -135,3 +156,14 @@ def contributions_chart(found: Mapping[str, Any]) -> Chart | None:
         traces=(Trace(_("share"), [*names, _("together, or noise")], [*(row["index"] for row in told), rest]),),
         summary=f"{names[0]} gives {show(told[0]['index'], 'ratio')} of the variance.",
     )
+
+
+def brief(estimate: Estimate) -> dict[str, Any]:
+    """What a report tells: the claim, the widest bars, and the nearest that would change the decision."""
+    found, turning = moved(estimate), turning_points(estimate)
+    chart = tornado_chart(found, at_most=REPORTED_BARS)
+    return {
+        "claim": claim(found),
+        "chart": codec.to_dict(chart) if chart else None,
+        "flips": [row["sentence"] for row in turning["flips"][:REPORTED_FLIPS]],
+    }

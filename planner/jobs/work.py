@@ -13,7 +13,7 @@ from planner.catalog.models import Workload
 from planner.charts import codec
 from planner.core.replications import banded
 from planner.core.simulation import Hooks, SimulationRequest, Simulator
-from planner.designs import compare, estimation, selectors, serial, snapshot
+from planner.designs import compare, estimation, selectors, sensitivity_charts, serial, snapshot
 from planner.designs.estimation import Estimate
 from planner.designs.models import Comparison, Design, Revision
 from planner.designs.texts import InvalidField
@@ -183,7 +183,7 @@ def _design_view(job: Job) -> dict[str, Any]:
     except (Design.DoesNotExist, Revision.DoesNotExist):
         raise InvalidField(field="design", message=_("The design has been deleted.")) from None
     estimate = estimation.estimate(kind=design.kind, spec=saved.spec, team=job.team)
-    return snapshot.view(estimate, **snapshot.meta(saved))
+    return {**snapshot.view(estimate, **snapshot.meta(saved)), "sensitivity": sensitivity_charts.brief(estimate)}
 
 
 def _comparison(job: Job) -> Comparison:

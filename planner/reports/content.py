@@ -34,6 +34,7 @@ def design_content(view: Mapping[str, Any]) -> dict[str, Any]:
         "evidence": [
             {"title": parts.evidence_title(found), **parts.evidence(found)} for found in view.get("evidence", ())
         ],
+        "sensitivity": _sensitivity(view.get("sensitivity")),
         "questions": [_question(found) for found in view.get("questions", ())],
         "inputs": [_group(group) for group in view["inputs"]["groups"]],
         "metrics": [
@@ -58,6 +59,8 @@ def words() -> dict[str, str]:
         "charts": _("The evidence"),
         "there": _("Measured there"),
         "here": _("Estimated here"),
+        "sensitivity": _("What moves the answer"),
+        "turns": _("What would change the decision"),
         "assumptions": _("Assumptions and their sources"),
         "asked": _("Asked, answered, assumed"),
         "metrics": _("Metrics"),
@@ -121,6 +124,17 @@ def _metric(row: Mapping[str, Any]) -> parts.Text:
         "range": row.get("range", ""),
         "basis": badges.words(row.get("basis", "")),
         "mark": row.get("basis", ""),
+    }
+
+
+def _sensitivity(found: Mapping[str, Any] | None) -> parts.Text | None:
+    """What moves the headline and what would change the decision; a picture frozen without it has none."""
+    if not found or not found["chart"]:
+        return None
+    return {
+        "claim": parts.runs(found["claim"]),
+        "charts": parts.charts([found["chart"]], wide=True),
+        "flips": found["flips"],
     }
 
 

@@ -41,13 +41,14 @@ def finding(found: Mapping[str, Any]) -> Text:
     return {"severity": found["severity"], "message": found["message"], "suggestion": found.get("suggestion") or ""}
 
 
-def charts(stored: Iterable[Chart | Mapping[str, Any]]) -> list[Text]:
+def charts(stored: Iterable[Chart | Mapping[str, Any]], *, wide: bool = False) -> list[Text]:
     """Each chart drawn for a column; wide ones (many rows or series) for the page."""
-    return [_chart(chart if isinstance(chart, Chart) else codec.chart_from_dict(chart)) for chart in stored]
+    found = (chart if isinstance(chart, Chart) else codec.chart_from_dict(chart) for chart in stored)
+    return [_chart(chart, wide=wide) for chart in found]
 
 
-def _chart(chart: Chart) -> Text:
-    wide = chart.form == "scatter" or (len(chart.traces) > 4 and chart.form != "stacked")
+def _chart(chart: Chart, *, wide: bool) -> Text:
+    wide = wide or chart.form == "scatter" or (len(chart.traces) > 4 and chart.form != "stacked")
     picture = paper.draw(chart, width=paper.FULL if wide else paper.HALF)
     return {
         "title": chart.title,

@@ -9,6 +9,7 @@ import pypdf
 import pytest
 
 from planner import kinds
+from planner.designs import sensitivity_charts
 from planner.reports import build, pdf
 from planner.reports.content import words
 from tests.reports import views
@@ -283,3 +284,13 @@ def test_a_comparison_that_was_drilled_tells_the_answer_and_the_phases() -> None
         assert squeezed(told) in said
     assert squeezed("Simulated on the same requests") in said
     assert squeezed("Simulated on the same requests") not in squeezed(text_of(build.comparison_document(view)))
+
+
+def test_the_report_says_what_moves_the_answer_and_what_would_change_the_decision() -> None:
+    told = sensitivity_charts.brief(views.estimate_of("llm_serving"))
+    said = squeezed(text_of(build.document({**views.design_view("llm_serving"), "sensitivity": told})))
+    assert squeezed("What moves the answer") in said
+    assert squeezed("moves it most") in said
+    assert len(told["flips"]) == 3
+    for sentence in told["flips"]:
+        assert squeezed(sentence) in said

@@ -16,7 +16,7 @@ from planner.api.rendering import CsvRenderer, PdfRenderer, ProblemRenderer, Str
 from planner.api.views.comparisons import comparison_of
 from planner.api.views.designs import design_of
 from planner.api.views.resource import ApiView, reply
-from planner.designs import compare, snapshot
+from planner.designs import compare, estimation, sensitivity_charts, snapshot
 from planner.jobs.drilled import found_of
 from planner.reports import build
 
@@ -48,7 +48,9 @@ class DesignPdf(ApiView):
     @reply(None, summary="The report of a design as PDF", responses=A_PDF, parameters=schema.query(PaperQuery))
     def get(self, request: Request, id: UUID) -> HttpResponse:
         how = _how(request)
-        view = snapshot.design_view(design_of(self, id))
+        design = design_of(self, id)
+        estimate = estimation.estimate(kind=design.kind, spec=design.spec, team=self.team)
+        view = {**snapshot.design_view(design), "sensitivity": sensitivity_charts.brief(estimate)}
         return _pdf(build.document(view, **how), name=view["design"]["name"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -14,12 +13,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from planner.core.quantities import show
 from planner.core.uncertainty import DRAWS
 from planner.designs import sensitivity as sensitivities
 from planner.designs.estimation import CANNOT_ANSWER, Estimate
 from planner.designs.models import Design
-from planner.designs.sensitivity_charts import contributions_chart, distribution_chart, tornado_chart
+from planner.designs.sensitivity_charts import claim, contributions_chart, distribution_chart, tornado_chart
 from planner.designs.sensitivity_tables import of_sensitivity
 from planner.designs.texts import InvalidField
 from planner.jobs import selectors, uncertainties
@@ -54,7 +52,7 @@ def sensitivity(request: TeamRequest, design_id: UUID) -> HttpResponse:
     context |= {
         "found": found,
         "tornado": tornado_chart(found),
-        "sentence": _sentence(found),
+        "sentence": claim(found),
         "lost": [bar for bar in found["tornado"] if any(end["figure"] is None for end in bar["ends"])],
         **_drawn(request, design, asked=asked),
         **(_flips(request, estimate) if "flips" in request.GET else {"flips": None}),
@@ -100,23 +98,6 @@ def sensitivity_csv(request: TeamRequest, design_id: UUID, table: str) -> HttpRe
     headers = {"Content-Disposition": f'attachment; filename="{table}.csv"'}
     content = rows_csv(of_sensitivity(found)[table])
     return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _sentence(found: Mapping[str, Any]) -> str:
-    """What a reader takes away: the first two inputs and what they do."""
-    bars = [bar for bar in found["tornado"] if bar["swing"] > 0]
-    if found["value"] is None:
-        return f"{found['metric']['label']} has no value in this design."
-    if not bars:
-        return f"Nothing moves {found['metric']['label']} between the ends."
-    unit = found["metric"]["unit"]
-    first, *others = bars
-    said = f"**{first['label']}** moves it most: {_ends(first, unit=unit)}"
-    return f"{said}; then **{others[0]['label']}**: {_ends(others[0], unit=unit)}." if others else f"{said}."
-
-
-def _ends(bar: Mapping[str, Any], *, unit: str) -> str:
-    return ", ".join(f"{show(end['figure'], unit)} at {end['shown']}" for end in bar["ends"][:2])
 
 
 def _flips(request: TeamRequest, estimate: Estimate) -> dict[str, Any]:
