@@ -14,7 +14,7 @@ from planner.core.fleet import Fleet, Pool
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
 from planner.core.probing import Point, Probe
 
-FACTORS = (0.25, 0.5, 0.75, 0.9, 1.1, 1.33, 2.0, 4.0)
+FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 2.0, 4.0)
 """Of its value, where an input is looked at: from a quarter to four times."""
 COUNTS = (1, 2, 4, 8)
 """Where a whole input that is zero is looked at."""

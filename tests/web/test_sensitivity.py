@@ -59,9 +59,9 @@ def test_what_would_change_the_decision_opens_as_a_design(signed_in, people, des
     url = f"/designs/{design.id}/sensitivity/"
     response = signed_in("bob").get(url, headers={"hx-request": "true", "hx-target": "flips"})
     # 15 GPUs of 700 W draw 10.5 kW.
-    assert "The decision holds until “GPUs” becomes 15 GPUs (+25 %): then Power misses 10 kW." in words(response)
+    assert "<p>“GPUs” becomes 15 GPUs (+25 %): then Power misses 10 kW.</p>" in words(response)
     assert f"/designs/{design.id}/?set=%7B%22gpus%22%3A15%7D" in response.content.decode()
-    assert "The decision holds" in words(signed_in("vera").get(url, {"flips": "1"}))
+    assert "“GPUs” becomes 15 GPUs" in words(signed_in("vera").get(url, {"flips": "1"}))
 
 
 def test_draws_are_followed_until_they_are_done(signed_in, people, url):
