@@ -160,6 +160,8 @@ def units_up(units: int, *, levels: Sequence[Level]) -> Array:
         few = _power(_held(each, levels), groups - more)
         return _both(few, _power(_held(each + 1, levels), more)) if more else few
     full, rest = divmod(units, levels[-1].units)
+    if not full:
+        return _held(rest, levels)
     found = _power(_held(levels[-1].units, levels), full)
     return _both(found, _held(rest, levels)) if rest else found
 

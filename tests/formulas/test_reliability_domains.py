@@ -108,3 +108,8 @@ def test_a_failure_takes_no_more_than_its_place_holds() -> None:
     assert most_together(1, levels=levels) == (1, 1, 1, 1)
     assert most_together(10, levels=levels) == (1, 2, 2, 4)
     assert most_together(100, levels=levels) == (1, 2, 8, 32)
+
+
+def test_a_place_that_could_hold_more_than_there_is_costs_what_there_is() -> None:
+    levels = (Level(1, 0.99), Level(1000, 0.9), Level(80_000_000, 0.8))
+    assert units_up(3, levels=levels) == pytest.approx(units_up(3, levels=(Level(1, 0.99), Level(3, 0.72))))
