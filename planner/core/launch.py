@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from planner.core.catalog import Catalog
     from planner.core.result import Result
 
-OptionType = Literal["int", "float", "text", "switch", "bool", "json"]
+OptionType = Literal["int", "float", "text", "switch", "bool", "json", "words"]
 Place = Literal["argument", "environment", "file", "manifest"]
 Value = Any
 """A number, a text, a truth, or what JSON holds of them."""
@@ -188,6 +188,8 @@ def value_text(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, Mapping | list | tuple):
+    if isinstance(value, tuple):
+        return " ".join(str(each) for each in value)
+    if isinstance(value, Mapping | list):
         return json.dumps(value, separators=(",", ":"))
     return str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from planner.web.views import money, reliability, sensitivity, sweep_points, sweeps
+from planner.web.views import launch, money, reliability, sensitivity, sweep_points, sweeps
 
 urlpatterns: list[URLPattern] = [
     path("designs/<uuid:design_id>/sweep/", sweeps.sweep, name="design-sweep"),
@@ -16,6 +16,8 @@ urlpatterns: list[URLPattern] = [
     path("sweeps/<uuid:job_id>/compare/", sweep_points.sweep_compare, name="sweep-compare"),
     path("sweeps/<uuid:job_id>/cancel/", sweeps.sweep_cancel, name="sweep-cancel"),
     path("sweeps/<uuid:job_id>/again/", sweeps.sweep_again, name="sweep-again"),
+    path("designs/<uuid:design_id>/launch/", launch.launch, name="design-launch"),
+    path("designs/<uuid:design_id>/launch/<str:filename>", launch.manifest, name="design-launch-file"),
     path("designs/<uuid:design_id>/money/", money.money, name="design-money"),
     path("designs/<uuid:design_id>/money/figures.csv", money.money_csv, name="design-money-csv"),
     path("designs/<uuid:design_id>/reliability/", reliability.reliability, name="design-reliability"),

@@ -94,6 +94,8 @@ ROWS = {
     "sweep-compare": Row(post=EDITOR, arguments=("sweep",), own=True),
     "sweep-cancel": Row(post=EDITOR, arguments=("sweep",), own=True),
     "sweep-again": Row(post=EDITOR, arguments=("sweep",), own=True),
+    "design-launch": Row(get=MEMBER, arguments=("design",), own=True),
+    "design-launch-file": Row(get=MEMBER, arguments=("design", "deepseek-v3-decode.yaml"), own=True),
     "compare": Row(get=MEMBER),
     "compare-save": Row(post=EDITOR),
     "comparison": Row(get=MEMBER, arguments=("comparison",), own=True),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +39,14 @@ class Told:
         return self.engine + self.first + self.other + self.runner
 
 
-def tell(server: Server, catalog: Catalog, *, more: Iterable[Asked] = ()) -> Told:
-    """A server in the options of its engine, checked against them and against what it runs on."""
+def tell(server: Server, catalog: Catalog, *, beside: Settled = NOTHING) -> Told:
+    """A server in the options of its engine, checked against them and against what it runs on.
+
+    ``beside`` are settings of programs that run inside it, a cache say.
+    """
     program = catalog.program(server.engine)
     module = _module(server.engine)
-    asked = [*module.asked(server), *more]
-    engine = settle(program, asked, version=server.version, role=server.role)
+    engine = settle(program, module.asked(server), version=server.version, role=server.role) + beside
     if server.engine == TENSORRT_LLM.slug and any(each.option.place == "file" for each in engine.settings):
         named = Asked("settings_file", SETTINGS_FILE, "the settings that the command line does not take")
         engine += settle(program, [named], role=server.role)
@@ -82,29 +85,32 @@ def _version_notes(server: Server, program: Program) -> tuple[str, ...]:
     return ()
 
 
-def launch(target: Target, told: Sequence[Told], catalog: Catalog, *, also: Settled = NOTHING) -> Launch:
-    """Everything that starts these servers; nothing but the reasons where something is refused."""
+def launch(
+    target: Target,
+    told: Sequence[Told],
+    catalog: Catalog,
+    *,
+    also: Settled = NOTHING,
+    commands: Sequence[Command] = (),
+    manifests: Sequence[Manifest] = (),
+) -> Launch:
+    """Everything that starts these servers, and ``commands`` and ``manifests`` of what stands before them.
+
+    Nothing but the reasons where something is refused.
+    """
     whole = NOTHING
     for each in told:
         whole += each.all
     whole += also
-    commands: list[Command] = []
-    manifests: list[Manifest] = []
-    notes = list(whole.notes)
-    settings = list(whole.settings)
-    for each in told:
-        made = _made(each, catalog)
-        commands += made.commands
-        manifests += made.manifests
-        settings += made.settings
-        notes += made.notes
+    made = [_made(each, catalog) for each in told]
+    notes = [*whole.notes, *(note for each in made for note in each.notes)]
     offered = not whole.refusals
     return Launch(
         target=target,
-        settings=tuple(settings),
+        settings=(*whole.settings, *(setting for each in made for setting in each.settings)),
         refusals=whole.refusals,
-        commands=tuple(commands) if offered else (),
-        manifests=tuple(manifests) if offered else (),
+        commands=(*(line for each in made for line in each.commands), *commands) if offered else (),
+        manifests=(*(file for each in made for file in each.manifests), *manifests) if offered else (),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -120,7 +126,7 @@ class _Made:
 def _made(told: Told, catalog: Catalog) -> _Made:
     files = settings_files(told)
     own = tuple(
-        Manifest(f"{told.server.name}-{name}", kubernetes.YAML, f"{told.server.title}: settings of the engine", text)
+        Manifest(f"{told.server.name}-{name}", media_type_of(name), f"{told.server.title}: settings", text)
         for name, text in files.items()
     )
     if told.server.nodes > 1:
@@ -135,7 +141,8 @@ def _made(told: Told, catalog: Catalog) -> _Made:
         command=told.program.command,
         args=[word for row in shell.arguments(told.engine.settings) for word in row],
         variables=shell.environment(told.engine.settings),
-        settings_file=SETTINGS_FILE if files else "",
+        annotations=_annotations(told),
+        has_files=bool(files),
     )
     run = kubernetes.manifest(told.server, told=told.runner, first=pod, other=None, files=files)
     return _Made((shell_line, container), (*own, run), docker.settings)
@@ -170,16 +177,25 @@ def _over_nodes(told: Told, *, own: tuple[Manifest, ...]) -> _Made:
 
 
 def _pod(told: Told, *, leads: bool) -> kubernetes.Pod:
-    """A pod of a group: the same command, which asks the group for its place."""
-    module = _module(told.server.engine)
-    node = settle(told.program, module.node_asked(told.server, IN_GROUP, leads=leads), role=told.server.role)
-    settings = (*told.engine.settings, *node.settings)
-    text = shell.line(told.program.command, shell.arguments(settings))
     return kubernetes.Pod(
         image=image_of(told),
-        command=("sh", "-c", f"exec {text}\n"),
+        command=("sh", "-c", f"exec {pod_words(told, leads=leads)}\n"),
         variables=shell.environment(told.engine.settings),
+        annotations=_annotations(told),
     )
+
+
+def _annotations(told: Told) -> dict[str, str]:
+    """What a router reads off a pod of prefill."""
+    port = told.engine.value("bootstrap_port")
+    return {} if port is None else {"sglang.ai/bootstrap-port": str(port)}
+
+
+def pod_words(told: Told, *, leads: bool) -> str:
+    """The command of a pod of a group, which asks the group for its place."""
+    module = _module(told.server.engine)
+    node = settle(told.program, module.node_asked(told.server, IN_GROUP, leads=leads), role=told.server.role)
+    return shell.line(told.program.command, shell.arguments((*told.engine.settings, *node.settings)))
 
 
 def _docker(told: Told, docker: Program, *, files: Mapping[str, str]) -> tuple[Command, Settled]:
@@ -189,9 +205,10 @@ def _docker(told: Told, docker: Program, *, files: Mapping[str, str]) -> tuple[C
         Asked("publish", f"{HTTP_PORT}:{HTTP_PORT}", "the port of the service"),
         Asked("token", "HF_TOKEN", "to fetch the checkpoint"),
     ]
+    here = f"./{told.server.name}-"
+    asked += [Asked("volume", f"{here}{name}:{_WORK_FOLDER}/{name}", "the settings") for name in files]
     if files:
-        here = f"./{told.server.name}-{SETTINGS_FILE}:{_WORK_FOLDER}/{SETTINGS_FILE}"
-        asked += [Asked("volume", here, "the settings"), Asked("folder", _WORK_FOLDER, "where the settings are")]
+        asked.append(Asked("folder", _WORK_FOLDER, "where the settings are"))
     settled = settle(docker, asked, role=told.server.role)
     rows = shell.arguments(settled.settings)
     rows += [["-e", f"{name}={value}"] for name, value in shell.environment(told.engine.settings).items()]
@@ -212,15 +229,25 @@ def image_of(told: Told) -> str:
     return f"{told.program.image}:{tag if version else 'latest'}"
 
 
+def media_type_of(name: str) -> str:
+    """Of a file of settings."""
+    return "application/json" if name.endswith(".json") else kubernetes.YAML
+
+
 def settings_files(told: Told) -> dict[str, str]:
-    """The file of settings of an engine that has one, by name."""
-    found: dict[str, Any] = {}
+    """Files of settings by name: that of an engine that has one, and those of what runs inside it."""
+    found: dict[str, dict[str, Any]] = {}
     for each in told.engine.settings:
         if each.option.place != "file":
             continue
         *folders, last = each.flag.split(".")
-        inside = found
+        inside = found.setdefault(each.program, {})
         for folder in folders:
             inside = inside.setdefault(folder, {})
         inside[last] = each.value
-    return {SETTINGS_FILE: kubernetes.dumped(found)} if found else {}
+    return {
+        SETTINGS_FILE if slug == told.server.engine else f"{slug}.json": (
+            kubernetes.dumped(content) if slug == told.server.engine else json.dumps(content, indent=2) + "\n"
+        )
+        for slug, content in found.items()
+    }

@@ -20,7 +20,7 @@ def refusals(server: Server, program: Program, settled: Settled) -> Iterator[Ref
         *_world(server, settled),
         *_heads(server, settled),
         *_stages(server, settled),
-        *_experts(server, settled),
+        *_experts(server, program, settled),
         *_copies(server, program, settled),
         *_formats(server, program),
         *_drafts(server, settled),
@@ -73,7 +73,7 @@ def _stages(server: Server, settled: Settled) -> Iterator[Refusal]:
         yield _refused(_of(settled, "pipeline_parallel"), reason, "Use fewer stages.", role=server.role)
 
 
-def _experts(server: Server, settled: Settled) -> Iterator[Refusal]:
+def _experts(server: Server, program: Program, settled: Settled) -> Iterator[Refusal]:
     asked, copies = server.asks("experts"), server.asks("redundant_experts")
     if asked is None or asked.value <= 1:
         return
@@ -82,12 +82,15 @@ def _experts(server: Server, settled: Settled) -> Iterator[Refusal]:
         reason = f"{server.llm.name} has no experts to share."
         yield _refused(setting, reason, "Set expert parallel to 1.", role=server.role, field=asked.field)
         return
-    spare = int(copies.value) if copies is not None else 0
+    known = {"redundant_experts", "balance_settings"} & set(program.options)
+    spare = int(copies.value) if copies is not None and known else 0
     if (server.llm.moe.experts + spare) % asked.value:
         total = f"{server.llm.moe.experts} experts" + (f" and {spare} copies" if spare else "")
         reason = f"{total} cannot lie alike on {asked.value} GPUs."
         more = -(server.llm.moe.experts + spare) % asked.value + spare
-        change = f"{more} redundant experts would, or a unit whose GPUs divide {server.llm.moe.experts + spare}."
+        others = f"{more} redundant experts would, or " if known else ""
+        change = f"{others}a unit whose GPUs divide {server.llm.moe.experts + spare}."
+        change = change[0].upper() + change[1:]
         yield _refused(setting, reason, change, role=server.role, field=asked.field)
 
 

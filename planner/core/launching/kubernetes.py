@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from planner.core.launch import Asked, Manifest, Program
+from planner.core.launch import Asked, Manifest, Program, Shell
 from planner.core.launching.options import Settled, settle
 from planner.core.launching.server import HTTP_PORT, Server, same
 
@@ -25,13 +25,28 @@ class Pod:
     command: Sequence[str]
     args: Sequence[str] = ()
     variables: Mapping[str, str] | None = None
-    settings_file: str = ""
-    """Name of a file of settings that the program reads from its working folder."""
+    annotations: Mapping[str, str] | None = None
+    has_files: bool = False
+    """Whether it reads files of settings from its working folder."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as such, so that a script can be read."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(Shell, _text)
 
 
 def dumped(*documents: Mapping[str, Any]) -> str:
     """Documents as YAML, in the order they are written."""
-    texts = [yaml.safe_dump(dict(each), sort_keys=False, width=1000, allow_unicode=True) for each in documents]
+    texts = [
+        yaml.dump(dict(each), Dumper=_Dumper, sort_keys=False, width=1000, allow_unicode=True) for each in documents
+    ]
     return "---\n".join(texts)
 
 
@@ -95,10 +110,11 @@ def _group(server: Server, *, told: Settled, first: Pod, other: Pod) -> dict[str
 
 def _template(server: Server, *, pod: Pod, labels: Mapping[str, str], serves: bool) -> dict[str, Any]:
     volumes: list[dict[str, Any]] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
-    if pod.settings_file:
+    if pod.has_files:
         volumes.append({"name": "settings", "configMap": {"name": f"{server.name}-settings"}})
     spec = {"containers": [container(server, pod=pod, serves=serves)], "volumes": volumes}
-    return {"metadata": {"labels": dict(labels)}, "spec": spec}
+    annotated = {"annotations": dict(pod.annotations)} if pod.annotations else {}
+    return {"metadata": {"labels": dict(labels), **annotated}, "spec": spec}
 
 
 def container(server: Server, *, pod: Pod, serves: bool, name: str = "engine") -> dict[str, Any]:
@@ -107,19 +123,20 @@ def container(server: Server, *, pod: Pod, serves: bool, name: str = "engine") -
     made: dict[str, Any] = {"name": name, "image": pod.image, "command": list(pod.command)}
     if pod.args:
         made["args"] = list(pod.args)
-    made["env"] = _environment(pod.variables or {})
+    made["env"] = environment(pod.variables or {})
     if serves:
         made["ports"] = [{"containerPort": HTTP_PORT, "name": "http"}]
         made["readinessProbe"] = {"httpGet": {"path": "/health", "port": HTTP_PORT}, "periodSeconds": 10}
     made["resources"] = {"limits": {resource: str(server.gpus_of_a_node)}}
     made["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108 - shared memory of the ranks
-    if pod.settings_file:
+    if pod.has_files:
         made["workingDir"] = SETTINGS_FOLDER
         made["volumeMounts"].append({"name": "settings", "mountPath": SETTINGS_FOLDER})
     return made
 
 
-def _environment(variables: Mapping[str, str]) -> list[dict[str, Any]]:
+def environment(variables: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Variables of a container, with the token that fetches the checkpoint."""
     rows: list[dict[str, Any]] = [
         {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf-token", "key": "token", "optional": True}}}
     ]

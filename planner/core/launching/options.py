@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.core.launch import Asked, Option, Program, Refusal, Setting, Shell, Value, value_text
@@ -16,8 +16,16 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "switch": (bool,),
     "bool": (bool,),
     "json": (dict, list),
+    "words": (tuple, list),
 }
-_WORDS = {"int": "a whole number", "float": "a number", "text": "a text", "switch": "on or off", "bool": "on or off"}
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "text": "a text",
+    "switch": "on or off",
+    "bool": "on or off",
+    "words": "words",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,10 @@ class Settled:
             self.refusals + other.refusals,
             tuple(dict.fromkeys(self.notes + other.notes)),
         )
+
+    def without(self, names: Container[str]) -> Settled:
+        """All but the settings that something else says."""
+        return replace(self, settings=tuple(each for each in self.settings if each.option.name not in names))
 
     def value(self, name: str) -> Any:
         """The value of a setting by the planner's name; None where it is not set."""
@@ -107,7 +119,8 @@ def _type_problem(option: Option, value: Value) -> tuple[str, str] | None:
 
 
 def _bound_problem(option: Option, value: Value) -> tuple[str, str] | None:
-    if option.choices and value not in option.choices:
+    given = value if option.type == "words" else (value,)
+    if option.choices and not set(given) <= set(option.choices):
         listed = ", ".join(str(each) for each in option.choices)
         return f"{option.flag} takes {listed}; the design says {value_text(value)}.", f"Choose one of {listed}."
     if option.least is not None and isinstance(value, int | float) and value < option.least:

@@ -51,6 +51,11 @@ class Server:
     def gpus_of_a_node(self) -> int:
         return min(self.gpus, self.gpus_per_node)
 
+    @property
+    def family(self) -> str:
+        """The name without the role: that of all pools together."""
+        return self.name.removesuffix(f"-{self.role}") if self.role else self.name
+
     def asks(self, name: str) -> Asked | None:
         """What is asked under a name."""
         return next((each for each in self.asked if each.name == name), None)

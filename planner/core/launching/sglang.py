@@ -97,10 +97,11 @@ def _overlap(server: Server, given: Asked) -> Iterator[Asked]:
         yield same(given, "overlap", True)
 
 
-def _sequences(server: Server, given: Asked) -> Iterator[Asked]:
+def _of_copies(server: Server, given: Asked) -> Iterator[Asked]:
+    """SGLang shares these out among the copies of attention."""
     copies = server.copies.value
     why = given.why if copies == 1 else f"{given.why}; {given.value} on each of {copies} copies"
-    yield same(given, "max_num_seqs", given.value * copies, why=why)
+    yield same(given, given.name, given.value * copies, why=why)
 
 
 def _adapters(_server: Server, given: Asked) -> Iterator[Asked]:
@@ -123,7 +124,8 @@ WAYS: Mapping[str, Way] = {
     "graphs": _graphs,
     "handover": _handover,
     "overlap": _overlap,
-    "max_num_seqs": _sequences,
+    "max_num_seqs": _of_copies,
+    "max_num_batched_tokens": _of_copies,
     "adapters": _adapters,
     "adapters_sharded": _sharded,
 }

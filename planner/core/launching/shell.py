@@ -24,6 +24,8 @@ def arguments(settings: Iterable[Setting]) -> list[list[str]]:
             continue
         if each.option.type == "switch":
             rows += [[each.flag]] if each.value else []
+        elif each.option.type == "words":
+            rows.append([each.flag, *(str(word) for word in each.value)])
         elif not each.flag.startswith("-"):
             rows.append([each.text])
         else:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from planner.core.launch import Asked
+from planner.core.catalog import Catalog
+from planner.core.launch import Asked, Command, Manifest
+from planner.core.launching import kubernetes, shell
+from planner.core.launching.options import Settled, settle
 from planner.core.launching.server import ANYWHERE, HTTP_PORT, Server, Way, same, translated
+
+POOLS_FILE = "pools.yaml"
 
 
 def asked(server: Server) -> Iterator[Asked]:
@@ -52,10 +58,16 @@ def _if_set(_server: Server, given: Asked) -> Iterator[Asked]:
         yield given
 
 
+def _step(_server: Server, given: Asked) -> Iterator[Asked]:
+    yield given
+    yield same(given, "chunked_prefill", True, why="a prompt longer than a step takes several")
+
+
 WAYS: Mapping[str, Way] = {
     "experts": _experts,
     "weights": _nothing,
     "draft": _draft,
+    "max_num_batched_tokens": _step,
     "handover": _handover,
     "redundant_experts": _if_set,
     "all_to_all": _if_set,
@@ -63,3 +75,24 @@ WAYS: Mapping[str, Way] = {
     "overlap": _if_set,
     "adapters": _if_set,
 }
+
+
+def between_pools(servers: Sequence[Server], catalog: Catalog) -> tuple[Command, Manifest, Settled]:
+    """The server that hands requests from context to generation servers, and its list of them."""
+    program = catalog.program("tensorrt_llm")
+    asked = [Asked("pools_file", POOLS_FILE, "the list of servers")]
+    for each in servers:
+        count = int(each.units.value)
+        urls = [f"{each.name}-{place}:{HTTP_PORT}" for place in range(count)]
+        asked += [same(each.units, f"{each.role}_units", count), same(each.units, f"{each.role}_urls", urls)]
+    settled = settle(program, asked, role="router")
+    found: dict[str, Any] = {"hostname": ANYWHERE, "port": HTTP_PORT, "backend": "pytorch"}
+    for setting in settled.settings:
+        if setting.option.place == "manifest":
+            group, _dot, key = setting.flag.partition(".")
+            found.setdefault(group, {})[key] = setting.value
+    text = shell.line((*program.command, "disaggregated"), shell.arguments(settled.settings))
+    file = Manifest(
+        POOLS_FILE, kubernetes.YAML, "servers of both pools; put their own addresses in", kubernetes.dumped(found)
+    )
+    return Command("Router", "before the engines", text), file, settled

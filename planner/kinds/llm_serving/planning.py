@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planner.core.planning import Planning, Uncertain
 from planner.kinds.llm_serving import bought, levers
+from planner.kinds.llm_serving.launch import LAUNCHER
 from planner.kinds.llm_serving.ports import PORTS
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
@@ -19,6 +20,7 @@ def _stated_rates(spec: LlmServingSpec) -> Mapping[str, float]:
 
 PLANNING = Planning(
     fleet=bought.fleet,
+    launch=LAUNCHER,
     search=levers.SEARCH,
     uncertain=Uncertain(
         ("peak_rps", "input_tokens", "output_tokens", "prefix_hit_rate", "input_sigma", "output_sigma"),
