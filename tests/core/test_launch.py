@@ -140,7 +140,7 @@ class TestRefusals:
                 "--data-parallel-size",
                 "0.10.1",
             ),
-            ({"llm": "llama-3-1-405b"}, "vllm", "fits", ""),
+            ({"llm": "llama-3-1-405b"}, "vllm", "fits", "does not start"),
         ],
     )
     def test_what_would_not_start_is_not_offered(

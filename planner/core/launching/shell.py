@@ -43,10 +43,10 @@ def environment(settings: Iterable[Setting]) -> dict[str, str]:
 
 
 def line(command: Sequence[str], rows: Iterable[Sequence[str]], *, variables: dict[str, str] | None = None) -> str:
-    """A command, broken after each option; a positional argument stays on the line of the command."""
+    """A command, broken after each variable and option; a positional argument stays on the line of the command."""
     groups = [list(row) for row in rows]
     lead = [*command, *(word_ for row in groups if not row[0].startswith("-") for word_ in row)]
     named = [f"{name}={word(value)}" for name, value in (variables or {}).items()]
-    lines = [" ".join([*named, *(word(each) for each in lead)])]
+    lines = [*named, " ".join(word(each) for each in lead)]
     lines += [" ".join(word(each) for each in row) for row in groups if row[0].startswith("-")]
     return " \\\n  ".join(lines)

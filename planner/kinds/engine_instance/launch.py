@@ -36,7 +36,9 @@ def start(spec: EngineInstanceSpec, result: Result, catalog: Catalog, target: Ta
         notes = (f"The design is for another engine: memory and pool are worked out anew for {target.label}.",)
     plan = resolve(spec, catalog)
     told = engines.tell(_server(plan), catalog)
-    found = (*_does_not_fit(result), *_longest(result, told.engine))
+    # Where there is a pool, the length that it does not hold is the reason; else the answer says why there is none.
+    found = tuple(_longest(result, told.engine)) if result.value("kv_pool_tokens") else ()
+    found = found or tuple(_does_not_fit(result))
     made = engines.launch(target, [told], catalog, also=Settled((), found))
     return replace(made, notes=(*notes, *made.notes))
 
