@@ -1,4 +1,4 @@
-"""Routers before engines: options of the SGLang model gateway."""
+"""Routers before engines: options of the router of SGLang."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.core.launching import shell
 from planner.core.launching.options import Settled, settle
 from planner.core.launching.server import ANYWHERE, HTTP_PORT, Server
 
-SGLANG_ROUTER = Target("sglang_router", "SGLang gateway")
+SGLANG_ROUTER = Target("sglang_router", "SGLang router")
 
 
 def between_pools(servers: Sequence[Server], catalog: Catalog) -> tuple[Command, Settled]:
