@@ -64,7 +64,7 @@ def sweep_start(
         team=team,
         user=user,
         purpose=Purpose.SWEEP,
-        title=title[:200] or (design.name if design else estimate.kind.label)[:200],
+        title=title[:200] or _title(estimate, request, design=design),
         design=design,
         revision=design.revision if design and design.spec == estimate.spec_json else None,
         kind=kind,
@@ -87,6 +87,14 @@ def sweep_again(job: Job, *, user: User | None) -> Job:
         preset=job.request["preset"],
         **asked,
     )
+
+
+def _title(estimate: Estimate, request: Mapping[str, Any], *, design: Design | None) -> str:
+    """Of what, and what was asked: "A fleet: Decode unit × Headroom"."""
+    fields = estimate.kind.spec.model_fields
+    varied = " × ".join(fields[axis["field"]].title or axis["field"] for axis in request["vary"])
+    asked = varied or _("the cheapest within its objectives")
+    return f"{design.name if design else estimate.kind.label}: {asked}"[:200]
 
 
 def _request(

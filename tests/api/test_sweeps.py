@@ -59,7 +59,7 @@ def test_a_running_one_shows_its_front_so_far(bob: Caller, monkeypatch: pytest.M
 def test_a_saved_design(saved: Callable[..., dict[str, Any]], bob: Caller) -> None:
     design = saved(spec={"gpus": 3})
     job = started(bob, f"{design['url']}sweeps/", vary=[GPUS])
-    assert (job["design"], job["design_revision"], job["title"]) == (design["id"], 1, "First")
+    assert (job["design"], job["design_revision"], job["title"]) == (design["id"], 1, "First: GPUs")
 
 
 def test_verified_points_lead_to_their_simulations(bob: Caller) -> None:

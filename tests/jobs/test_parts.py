@@ -294,6 +294,15 @@ def test_it_can_be_tried_again(three, alice, offered, state, django_capture_on_c
     assert (again.key, again.parts.count()) == (three.key, 3)
 
 
+def test_parts_are_put_on_the_queue_as_one_group(monkeypatch, start):
+    sent = []
+    monkeypatch.setattr(tasks.run_part, "apply_async", lambda _args, kwargs, **options: sent.append((kwargs, options)))
+    job = start(replications=3)
+    assert [kwargs for kwargs, _ in sent] == [{"job_id": str(job.id), "place": place} for place in range(3)]
+    assert {options["queue"] for _, options in sent} == {parts.QUEUE}
+    assert len({options["group_id"] for _, options in sent}) == 1
+
+
 def test_a_broker_that_is_down_leaves_the_parts_to_beat(monkeypatch, start):
     def down(*_, **__):
         raise parts.OperationalError("connection refused")

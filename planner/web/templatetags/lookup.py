@@ -15,6 +15,8 @@ from planner.designs.evidence import SHOWN_APART
 register = template.Library()
 
 DIGEST = re.compile(r"[0-9a-f]{16,}")
+LONGEST_SHOWN = 240
+"""Characters of what made a figure from which on a row starts closed."""
 
 
 @register.filter
@@ -51,10 +53,10 @@ def signed_share(value: float) -> str:
 
 
 @register.filter
-def made_of(provenance: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What made a figure, a row each: name, words, and the whole of a digest that is cut."""
+def made_of(provenance: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What made a figure, a row each: name, words, and the whole of a digest that is cut; a long one starts closed."""
     return [
-        {"name": name.replace("_", " "), "text": _cut(text), "full": text}
+        {"name": name.replace("_", " "), "text": _cut(text), "full": text, "long": len(text) > LONGEST_SHOWN}
         for name, value in provenance.items()
         if name not in SHOWN_APART and (text := _said(value))
     ]
