@@ -60,8 +60,9 @@ def metric_from(name: str, written: Mapping[str, Any]) -> Metric:
 
 def finding_json(finding: Finding) -> dict[str, Any]:
     """A finding; ``metric``, ``suggestion`` and ``change`` only where there are any."""
-    written = {name: plain(value) for name, value in asdict(finding).items() if value is not None}
-    return {"code": finding.code, "severity": finding.severity, "message": finding.message} | written
+    extra = {"metric": finding.metric, "suggestion": finding.suggestion, "change": finding.change}
+    written = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    return written | {name: plain(value) for name, value in extra.items() if value is not None}
 
 
 def series_json(series: Series) -> dict[str, Any]:

@@ -273,6 +273,16 @@ def provenance(one: Nearest, *, table: Table) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4)
+def _places(table: Table) -> Mapping[tuple[str, ...], Sequence[int]]:
+    """Rows by GPU, engine, format and placement."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    names = ("gpu", "engine", "format", "gpus", "data_parallel", "experts")
+    for place, key in enumerate(zip(*(table.columns[name] for name in names), strict=True)):
+        found.setdefault(key, []).append(place)
+    return found
+
+
 def sweep(subject: Subject, *, table: Table) -> list[Mapping[str, str]]:
     """Rows of this very replica at these lengths, at any load, by concurrency.
 
@@ -281,20 +291,16 @@ def sweep(subject: Subject, *, table: Table) -> list[Mapping[str, str]]:
     if subject.also:
         return []
     asked, layout = subject.configuration, subject.layout
-    wanted = {
-        "gpu": asked.gpu,
-        "engine": asked.engine,
-        "format": asked.format,
-        "gpus": f"{layout.gpus}",
-        "data_parallel": f"{layout.data_parallel}",
-        "experts": f"{asked.experts:d}",
-    }
-    columns = table.columns
-    rows = (
-        {name: values[place] for name, values in columns.items()}
-        for place in range(len(columns["id"]))
-        if all(columns[name][place] == value for name, value in wanted.items())
+    wanted = (
+        asked.gpu,
+        asked.engine,
+        asked.format,
+        f"{layout.gpus}",
+        f"{layout.data_parallel}",
+        f"{asked.experts:d}",
     )
+    columns = table.columns
+    rows = ({name: values[place] for name, values in columns.items()} for place in _places(table).get(wanted, ()))
     found = [
         row
         for row in rows

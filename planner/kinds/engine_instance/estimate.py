@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 from planner.core.catalog import Catalog, MissingFigure
 from planner.core.latency import KernelsUnavailable
@@ -63,7 +64,7 @@ def estimate(spec: EngineInstanceSpec, catalog: Catalog) -> Result:
         metrics={name: metrics[name] for name in BY_NAME},
         answer=_answer(plan, metrics, fitted, point, refused=refused or missing, trust=trust),
         findings=order_findings([*sources.refusal(refused), *certainty.missing(missing), *found]),
-        series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog, trust)),
+        series=LazySeries(lambda: _all_series(plan, fitted, ready, catalog, trust, others=spec.without_load())),
         provenance=_provenance(plan, catalog, known) | sources.provenance(ready) | lean.provenance(trust, catalog),
         evidence=lean.evidence(plan, catalog, trust, point),
     )
@@ -79,9 +80,18 @@ def _loaded(plan: Plan, fitted: fits.Fit, catalog: Catalog) -> tuple[load.Operat
 
 
 def _all_series(
-    plan: Plan, fitted: fits.Fit, ready: load.Operation | None, catalog: Catalog, trust: lean.Trust
+    plan: Plan,
+    fitted: fits.Fit,
+    ready: load.Operation | None,
+    catalog: Catalog,
+    trust: lean.Trust,
+    *,
+    others: EngineInstanceSpec,
 ) -> dict[str, Series]:
-    series = {"stages": _stage_series(fitted), "replicas": _replica_series(plan, catalog)}
+    series = {
+        "stages": _stage_series(fitted),
+        "replicas": _replica_series(plan, *_alternatives(others, cast(Hashable, catalog))),
+    }
     if ready is not None:
         series["concurrency"] = lean.bands(trust, ready, load.curve_series(plan, ready.curve()), catalog)
         series |= sources.side_by_side(
@@ -182,9 +192,15 @@ def _stage_series(fitted: fits.Fit) -> Series:
     return Series(name="stages", label="Memory by pipeline stage", columns=tuple(columns))
 
 
-def _replica_series(plan: Plan, catalog: Catalog) -> Series:
-    """The fewest GPUs of this kind and the cheapest of any kind on which the engine starts."""
-    gpus, best = search.smallest(plan), search.cheapest(plan, catalog)
+@lru_cache(maxsize=64)
+def _alternatives(spec: EngineInstanceSpec, catalog: Catalog) -> tuple[int | None, search.Alternative | None]:
+    """The fewest GPUs of this kind and the cheapest of any kind on which the engine starts, whatever the load."""
+    plan, _known = plan_of(spec, catalog)
+    return search.smallest(plan), search.cheapest(plan, catalog)
+
+
+def _replica_series(plan: Plan, gpus: int | None, best: search.Alternative | None) -> Series:
+    """The replicas of `_alternatives` as a table."""
     rows: list[tuple[str, str, float, float | None]] = []
     if gpus is not None:
         price = plan.price_usd_per_h

@@ -88,6 +88,11 @@ class EngineInstanceSpec(StartUpFields):
         self.cut()
         return self
 
+    def without_load(self) -> EngineInstanceSpec:
+        """The replica with the load, prices and objectives at their defaults: what its memory depends on."""
+        own = self.model_fields_set & set(StartUpFields.model_fields)
+        return self.model_construct(_fields_set=own, **{name: getattr(self, name) for name in own})
+
     @classmethod
     def label_of(cls, name: str) -> str:
         """The words of a field."""
