@@ -76,7 +76,7 @@ def _said(seen: Seen, *, key: Key, cost: str) -> str:
         return f"“{name}” is {'cheaper' if was else 'no longer cheaper'}"
     pool = seen.pools.get(name)
     if turn == "loss":
-        return f"the loss of a {pool.noun if pool else name} is {'no longer survived' if was else 'survived'}"
+        return f"the loss of one {pool.noun if pool else name} is {'no longer survived' if was else 'survived'}"
     count, noun = int(becomes or 0), pool.noun if pool else name
     return f"{counted(count, noun)} instead of {int(was):,} {'is' if count == 1 else 'are'} bought{_bill(seen, cost)}"
 

@@ -6,13 +6,13 @@ over is halved until the place is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from planner.core.dials import Dial, dials
-from planner.core.fleet import Fleet, Pool
+from planner.core.flip_judge import Judge
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
-from planner.core.probing import Point, Probe
+from planner.core.probing import Point
 
 FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 2.0, 4.0)
 """Of its value, where an input is looked at: from a quarter to four times."""
@@ -24,17 +24,6 @@ PRECISION = 5e-4
 """Of its value, how closely the place is found."""
 CLASSES: tuple[frozenset[Turn], ...] = (frozenset({"units"}), frozenset({"objective", "loss"}), frozenset({"rival"}))
 _HALVINGS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another design that this one is held against by its cost: a variant, or the same inputs compared.
-
-    ``change`` makes it of the design at hand, so that both move together.
-    """
-
-    label: str
-    change: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,46 +48,6 @@ class Flips:
 
     found: tuple[Flip, ...]
     steady: tuple[Dial, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Reads a point as states that may turn over. ``fleet`` counts the units, ``rival`` is held against by ``cost``."""
-
-    probe: Probe
-    fleet: Callable[[Point], Fleet] | None = None
-    cost: str = ""
-    rival: Rival | None = None
-    _known: dict[int, dict[Key, State]] = field(default_factory=dict, repr=False, compare=False)
-    """States by point, which the probe keeps."""
-
-    @property
-    def pools(self) -> tuple[Pool, ...]:
-        """Those of the design as it is."""
-        base = self.probe.at({})
-        return self.fleet(base).pools if self.fleet is not None and base.result is not None else ()
-
-    def states(self, change: Mapping[str, object], *, with_rival: bool = True) -> dict[Key, State] | None:
-        """None for inputs that make no design."""
-        point = self.probe.at(change)
-        if point.result is None:
-            return None
-        base = self.probe.at({})
-        if point is not base and point.told() == base.told():
-            # What counts the units works the design out once more: not for an input that moves nothing.
-            return self.states({}, with_rival=False)
-        if id(point) not in self._known:
-            self._known[id(point)] = {
-                **{("objective", name): met for name, met in _held(point)},
-                **(_units(self.fleet(point)) if self.fleet is not None else {}),
-            }
-        found = self._known[id(point)]
-        if self.rival is None or not with_rival:
-            return found
-        mine, other = point.value(self.cost), self.probe.at({**change, **self.rival.change}).value(self.cost)
-        if mine is None or other is None:
-            return found
-        return {**found, ("rival", self.rival.label): mine <= other * (1 + 1e-9)}
 
 
 def flips(judge: Judge, *, only: Sequence[str] | None = None) -> Flips:
@@ -209,23 +158,49 @@ def _narrowed(
 ) -> tuple[float, float]:
     """The last value at which all these states are as at present, and the first at which one is not."""
     ranked = any(turn == "rival" for turn, _name in keys)
+    aim = _Aim(judge, dial, key=keys[0], base=base)
     for _turn in range(_HALVINGS):
         if _is_close(dial, holds, beyond):
             break
-        middle = (holds + beyond) / 2
-        middle = float(int(middle)) if dial.is_whole else middle
+        middle = float(int((holds + beyond) / 2)) if dial.is_whole else aim(holds, beyond)
         states = judge.states({dial.name: dial.within(middle)}, with_rival=ranked)
         holds, beyond = (holds, middle) if _turned(states, keys=keys, base=base) else (middle, beyond)
     return holds, beyond
 
 
+class _Aim:
+    """Where to look next between two places: at the root of the line between them, a little to one side and then to
+    the other, so that both come close; every third time in the middle, whatever the line says."""
+
+    def __init__(self, judge: Judge, dial: Dial, *, key: Key, base: Mapping[Key, State]) -> None:
+        self._judge, self._dial, self._key, self._was, self._looks = judge, dial, key, base[key], 0
+
+    def __call__(self, holds: float, beyond: float) -> float:
+        self._looks += 1
+        ends = [self._margin(place, beyond=beyond) for place in (holds, beyond)]
+        middle = (holds + beyond) / 2
+        first, second = ends
+        if self._looks % 3 == 0 or first is None or second is None or first * second >= 0:
+            return middle
+        root = holds + (beyond - holds) * first / (first - second)
+        nudge = 0.4 * _close(self._dial, holds, beyond) * (1 if beyond > holds else -1)
+        root += -nudge if self._looks % 3 == 1 else nudge
+        return root if min(holds, beyond) < root < max(holds, beyond) else middle
+
+    def _margin(self, place: float, *, beyond: float) -> float | None:
+        change = {self._dial.name: self._dial.within(place)} if place != float(self._dial.value) else {}
+        then = (self._judge.states({self._dial.name: self._dial.within(beyond)}) or {}).get(self._key, self._was)
+        return self._judge.margin(self._key, change, grows=then > self._was)
+
+
 def _is_close(dial: Dial, holds: float, beyond: float) -> bool:
     """Near enough for the digits that are told: of a share near one, for those of what is missing to it."""
-    if dial.is_whole:
-        return abs(beyond - holds) <= 1
+    return abs(beyond - holds) <= (1 if dial.is_whole else _close(dial, holds, beyond))
+
+
+def _close(dial: Dial, holds: float, beyond: float) -> float:
     missing = [abs(1 - holds)] if dial.unit == "ratio" and dial.most is not None and 0.5 < holds < 1 else []
-    size = min([abs(float(dial.value)) or abs(beyond - holds), *missing])
-    return abs(beyond - holds) <= PRECISION * size
+    return PRECISION * min([abs(float(dial.value)) or abs(beyond - holds), *missing])
 
 
 def _turned(states: Mapping[Key, State] | None, *, keys: Sequence[Key], base: Mapping[Key, State]) -> list[Key]:
@@ -241,22 +216,3 @@ def _flip(judge: Judge, dial: Dial, *, holds: float, value: float, keys: Sequenc
     relative = (value - float(dial.value)) / abs(float(dial.value)) if dial.value else None
     said = sentence(dial, holds=holds, value=value, relative=relative, events=events)
     return Flip(dial, holds, value, relative, events, said)
-
-
-def _held(point: Point) -> Iterator[tuple[str, bool]]:
-    """Objectives with their verdicts; one whose figure does not exist is missed."""
-    if point.result is None:
-        return
-    for name, metric in point.result.metrics.items():
-        if metric.objective is not None:
-            yield name, bool(metric.met)
-
-
-def _units(fleet: Fleet) -> dict[Key, State]:
-    """Units of each pool, and whether the rest carries the peak when a node is lost."""
-    found: dict[Key, State] = {}
-    for pool in fleet.pools:
-        found["units", pool.name] = pool.units
-        if pool.needed_units:
-            found["loss", pool.name] = pool.units - pool.units_per_node >= pool.needed_units * (1 - 1e-9)
-    return found

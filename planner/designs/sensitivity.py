@@ -25,7 +25,8 @@ from planner import kinds
 from planner.core.compare import lacks
 from planner.core.dials import Dial
 from planner.core.fleet import Fleet
-from planner.core.flips import Flip, Judge, Rival, flips
+from planner.core.flip_judge import Judge, Rival
+from planner.core.flips import Flip, flips
 from planner.core.probing import Point, Probe
 from planner.core.result import MetricDef, Result
 from planner.core.sensitivity import Bar, End, Span, Tornado, tornado

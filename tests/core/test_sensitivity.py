@@ -11,7 +11,8 @@ from planner import kinds
 from planner.catalog import files
 from planner.core import kind as core
 from planner.core.fleet import Fleet, Pool
-from planner.core.flips import Flip, Judge, Rival, flips
+from planner.core.flip_judge import Judge, Rival
+from planner.core.flips import Flip, flips
 from planner.core.probing import Point, Probe
 from planner.core.result import Answer, Finding, Metric, MetricDef, Result
 from planner.core.sensitivity import Bar, Span, Tornado, tornado
