@@ -26,12 +26,19 @@ def claim(found: Mapping[str, Any]) -> str:
         return f"Nothing moves {found['metric']['label']} between the ends."
     unit = found["metric"]["unit"]
     first, *others = bars
-    said = f"**{first['label']}** moves it most: {_ends(first, unit=unit)}"
-    return f"{said}; then **{others[0]['label']}**: {_ends(others[0], unit=unit)}." if others else f"{said}."
+    said = f"**{first['label']}** moves it most: {_ends(first, base=found['value'], unit=unit)}"
+    return (
+        f"{said}; then **{others[0]['label']}**: {_ends(others[0], base=found['value'], unit=unit)}."
+        if others
+        else f"{said}."
+    )
 
 
-def _ends(bar: Mapping[str, Any], *, unit: str) -> str:
-    return ", ".join(f"{show(end['figure'], unit)} at {end['shown']}" for end in bar["ends"][:2])
+def _ends(bar: Mapping[str, Any], *, base: float, unit: str) -> str:
+    if bar["kind"] == "choice":
+        end = _farthest(bar, base=base)
+        return f"{show(end['figure'], unit)} with “{end['shown']}”"
+    return ", ".join(f"{show(end['figure'], unit)} at {end['shown']}" for end in bar["ends"])
 
 
 def tornado_chart(found: Mapping[str, Any], *, at_most: int = MOST_BARS) -> Chart | None:
@@ -63,7 +70,7 @@ def tornado_chart(found: Mapping[str, Any], *, at_most: int = MOST_BARS) -> Char
 
 def _sides(bars: Sequence[Mapping[str, Any]], numbers: Sequence[Mapping[str, Any]], *, base: float) -> list[Trace]:
     """Every category in the order of the bars in each trace, so that the order stays; none drawn where it has none."""
-    names = [_named(bar) for bar in bars]
+    names = [_named(bar, base=base) for bar in bars]
     traces = []
     for place, name in enumerate((_("input at its low end"), _("input at its high end"))):
         ends = [bar["ends"][place]["figure"] if bar in numbers else None for bar in bars]
@@ -76,7 +83,9 @@ def _others(bars: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, An
     """The alternative of each choice that is farthest away."""
     ends = [_farthest(bar, base=base)["figure"] if bar in choices else None for bar in bars]
     starts = [None if end is None else base for end in ends]
-    return Trace(_("another choice"), [_named(bar) for bar in bars], [None] * len(bars), starts, ends, order=2)
+    return Trace(
+        _("another choice"), [_named(bar, base=base) for bar in bars], [None] * len(bars), starts, ends, order=2
+    )
 
 
 def _farthest(bar: Mapping[str, Any], *, base: float) -> Mapping[str, Any]:
@@ -85,11 +94,10 @@ def _farthest(bar: Mapping[str, Any], *, base: float) -> Mapping[str, Any]:
     return found
 
 
-def _named(bar: Mapping[str, Any]) -> str:
+def _named(bar: Mapping[str, Any], *, base: float) -> str:
     """An input with its ends: "Peak rate, 450 – 550 req/s"."""
     if bar["kind"] == "choice":
-        known = [end["shown"] for end in bar["ends"] if end["figure"] is not None]
-        return f"{bar['label']}: {', '.join(known[:2])}{' …' if len(known) > 2 else ''}"
+        return f"{bar['label']}: {_farthest(bar, base=base)['shown']}"
     low, high = (end["shown"] for end in bar["ends"])
     head, _space, tail = low.partition("\u00a0")
     return f"{bar['label']}: {head if tail and high.endswith(tail) else low} – {high}"
