@@ -19,7 +19,7 @@ def _catalog() -> Catalog:
 
 
 def reference() -> float:
-    """Candidates that are judged: estimated, or rejected by a bound."""
+    """Points that are judged: estimated, or rejected by a bound, one for each reason."""
     kind, catalog = kinds.get(SLUG), _catalog()
     search, base = kinds.planning(SLUG).search, kind.spec()
     if search is None:

@@ -80,7 +80,7 @@ def space(spec: LlmServingSpec, result: Result, catalog: Catalog) -> Space:
         groups=made.groups(found),
         stream=heapq.merge(*streams, key=lambda one: one.least),
         rejected=made.rejected,
-        count=sum(len(one.prefill) * len(one.decode) + len(one.replicas) for one in found) + len(made.rejected),
+        count=sum(len(one.prefill) * len(one.decode) + len(one.replicas) for one in found) + made.rejected_count,
         left_out=left_out,
         sources={"prices": {gpu: offer.told() for gpu, offer in prices.items() if gpu in made.used}},
     )
@@ -104,7 +104,8 @@ class _Options:
     left_out: dict[str, str]
 
     def __post_init__(self) -> None:
-        self._rejected: list[tuple[int, Candidate]] = []
+        self._rejected: dict[str, tuple[int, Candidate]] = {}
+        self.rejected_count = 0
         self.used: set[str] = set()
 
     def pools(self, formats: Formats) -> _Pools:
@@ -155,12 +156,16 @@ class _Options:
     # --- candidates
 
     def _reject(self, at: Placed, candidate: Candidate) -> None:
-        self._rejected.append((at.unit_gpus, candidate))
+        """One of all that are rejected for the same reason, whatever else differs."""
+        self.rejected_count += 1
+        known = self._rejected.get(candidate.rejected)
+        if known is None or known[0] <= at.unit_gpus:
+            self._rejected[candidate.rejected] = (at.unit_gpus, candidate)
 
     @property
     def rejected(self) -> list[Candidate]:
         """The largest units come last: they come nearest to working."""
-        return [candidate for _, candidate in sorted(self._rejected, key=lambda row: row[0])]
+        return [candidate for _, candidate in sorted(self._rejected.values(), key=lambda row: row[0])]
 
     def group(self, decode: str, prefill: str = "") -> str:
         name = self.catalog.gpu(decode).name
