@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.core.catalog import Catalog
+    from planner.core.catalog import Catalog, MissingFigure
     from planner.core.result import Result
 
 
@@ -77,6 +77,11 @@ def ranked(
         groups.setdefault(one.group, []).append(one)
     rejected = [one for one in found if one.rejected]
     return Space(fields, stream, groups, rejected, len(found), left_out or {}, sources or {})
+
+
+def lacking(problem: MissingFigure) -> str:
+    """Why a candidate that needs a figure nobody has published is none."""
+    return f"The catalog has no figure “{problem.figure}” of {problem.slug}, which this needs."
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.core.offers import Offer, offers
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.core.search import Candidate, Search, Space, ranked
+from planner.core.search import Candidate, Search, Space, lacking, ranked
 from planner.formulas import memory
 from planner.kinds.engine_instance import fit as fits
 from planner.kinds.engine_instance import lean, load, search
@@ -67,10 +67,7 @@ class _Replicas:
             if not search.runs(plan, gpu):
                 self.left_out[slug] = "the engine does not run on it"
                 continue
-            try:
-                yield from self._on(gpu, offer, plan=plan)
-            except MissingFigure as problem:
-                self.left_out[slug] = f"the catalog has no figure “{problem.figure}” of it"
+            yield from self._on(gpu, offer, plan=plan)
 
     def _on(self, gpu: Gpu, offer: Offer, *, plan: Plan) -> Iterator[Candidate]:
         is_own = gpu.slug == plan.gpu.slug
@@ -79,7 +76,11 @@ class _Replicas:
             fixed |= {name: None for name in _OF_ONE_GPU if getattr(self.spec, name) is not None}
         for layout in _layouts(self.spec, plan=plan):
             for formats in _formats(self.spec, plan=plan, gpu=gpu):
-                yield self._candidate({**fixed, **layout, **formats}, group=gpu.name)
+                change = {**fixed, **layout, **formats}
+                try:
+                    yield self._candidate(change, group=gpu.name)
+                except MissingFigure as problem:
+                    yield Candidate(change, group=gpu.name, rejected=lacking(problem))
 
     def _candidate(self, change: dict[str, Any], *, group: str) -> Candidate:
         spec = self.spec.model_copy(update=change)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner.core.catalog import Catalog, Gpu
+from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.core.offers import Offer, offers
 from planner.core.quantities import show
 from planner.core.result import Result
@@ -43,10 +43,10 @@ def space(spec: KvPoolSpec, result: Result, catalog: Catalog) -> Space:
     candidates: list[Candidate] = []
     for slug, offer in prices.items():
         gpu = catalog.gpu(slug)
-        if not (gpu.has("bf16_flops_per_s") and gpu.has("memory_bytes")):
-            left_out[slug] = "the catalog lacks its memory or its peak"
-            continue
-        candidates += _on(spec, gpu, offer=offer, catalog=catalog)
+        try:
+            candidates += _on(spec, gpu, offer=offer, catalog=catalog)
+        except MissingFigure as problem:
+            left_out[slug] = f"the catalog has no figure “{problem.figure}” of it"
     told = {gpu: offer.told() for gpu, offer in prices.items() if gpu not in left_out}
     return ranked(FIELDS, candidates, left_out=left_out, sources={"prices": told})
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planner.core.catalog import Catalog, Gpu, MissingFigure
+from planner.core.catalog import Catalog, Gpu
 from planner.core.offers import Offer, offers
 from planner.core.result import Result
 from planner.core.search import Candidate, Search, Space
@@ -118,15 +118,11 @@ class _Options:
         for gpu in self.catalog.gpus():
             if gpu.slug not in self.prices or not suits(formats, gpu, own=self.spec.weight_dtype):
                 continue
-            try:
-                replicas += self._decode(replica, gpu, formats=formats, timed=timed)
-                if gpu.has("nic_bytes_per_s"):
-                    decode += self._decode(base, gpu, formats=formats, timed=timed)
-                    prefill += self._prefill(base, gpu, formats=formats)
-            except MissingFigure as problem:
-                self.left_out[gpu.slug] = f"the catalog has no figure “{problem.figure}” of it"
-            else:
-                self.used.add(gpu.slug)
+            replicas += self._decode(replica, gpu, formats=formats, timed=timed)
+            if gpu.has("nic_bytes_per_s"):
+                decode += self._decode(base, gpu, formats=formats, timed=timed)
+                prefill += self._prefill(base, gpu, formats=formats)
+            self.used.add(gpu.slug)
         return _Pools(formats, *(sorted(some, key=lambda one: one.usd_per_h) for some in (prefill, decode, replicas)))
 
     def _prefill(self, base: LlmServingSpec, gpu: Gpu, *, formats: Formats) -> Iterator[Option]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from planner.core.catalog import Catalog, Gpu, Llm
+from planner.core.catalog import Catalog, Gpu, Llm, MissingFigure
 from planner.core.offers import Offer
 from planner.core.quantities import show
+from planner.core.search import lacking
 from planner.formulas import lengths
 from planner.kinds.llm_serving.derived import DecodeAlone, prefill_rate
 from planner.kinds.llm_serving.fleet import Role, role_for
@@ -84,7 +85,14 @@ def placements(
 
 
 def prefill_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog) -> Option:
-    """A prefill pool; raises `MissingFigure`. ``spec`` has the formats."""
+    """A prefill pool. ``spec`` has the formats."""
+    try:
+        return _prefill(spec, at, offer=offer, catalog=catalog)
+    except MissingFigure as problem:
+        return Option(at, rejected=lacking(problem))
+
+
+def _prefill(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog) -> Option:
     llm = catalog.llm(spec.llm)
     spec = spec.model_copy(update={"prefill_step_tokens": at.step_tokens})
     tight = _does_not_fit(spec, at, llm=llm, noun="prefill unit")
@@ -100,10 +108,19 @@ def prefill_option(spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: C
 def decode_option(
     spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog, timed: dict[Placed, DecodeAlone]
 ) -> Option:
-    """A decode pool, or replicas where the spec is aggregated; raises `MissingFigure`.
+    """A decode pool, or replicas where the spec is aggregated.
 
     ``timed`` keeps what decode does in these formats: in both layouts, whatever the size of a prefill step, the same.
     """
+    try:
+        return _decode(spec, at, offer=offer, catalog=catalog, timed=timed)
+    except MissingFigure as problem:
+        return Option(at, rejected=lacking(problem))
+
+
+def _decode(
+    spec: LlmServingSpec, at: Placed, *, offer: Offer, catalog: Catalog, timed: dict[Placed, DecodeAlone]
+) -> Option:
     llm, noun = catalog.llm(spec.llm), "replica" if spec.is_aggregated else "decode unit"
     spec = spec.model_copy(update={"prefill_step_tokens": at.step_tokens})
     tight = _does_not_fit(spec, at, llm=llm, noun=noun)

@@ -9,7 +9,7 @@ from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.core.offers import Offer, offers
 from planner.core.quantities import show
 from planner.core.result import Result
-from planner.core.search import Candidate, Search, Space, grid, ranked
+from planner.core.search import Candidate, Search, Space, grid, lacking, ranked
 from planner.core.wording import counted
 from planner.kinds.multi_lora.base import base_of
 from planner.kinds.multi_lora.memory import memory_of
@@ -39,10 +39,7 @@ def space(spec: MultiLoraSpec, result: Result, catalog: Catalog) -> Space:
     prices, left_out = offers(catalog, own={spec.gpu: spec.gpu_price_usd_per_h})
     candidates: list[Candidate] = []
     for slug, offer in prices.items():
-        try:
-            candidates += _on(spec, catalog.gpu(slug), offer=offer, catalog=catalog)
-        except MissingFigure as problem:
-            left_out[slug] = f"the catalog has no figure “{problem.figure}” of it"
+        candidates += _on(spec, catalog.gpu(slug), offer=offer, catalog=catalog)
     told = {gpu: offer.told() for gpu, offer in prices.items() if gpu not in left_out}
     return ranked(FIELDS, candidates, left_out=left_out, sources={"prices": told})
 
@@ -81,8 +78,10 @@ def _slots(spec: MultiLoraSpec) -> dict[str, list[Any]]:
 def _does_not_fit(spec: MultiLoraSpec, gpu: Gpu, *, catalog: Catalog) -> str:
     """Weights that leave no memory at all; what slots leave is for the estimate to say."""
     llm = catalog.llm(spec.llm)
-    base = base_of(spec, llm=llm, gpu=gpu)
-    memory = memory_of(spec, base=base, adapter=adapter_of(spec, llm=llm))
+    try:
+        memory = memory_of(spec, base=base_of(spec, llm=llm, gpu=gpu), adapter=adapter_of(spec, llm=llm))
+    except MissingFigure as problem:
+        return lacking(problem)
     if memory.pool_bytes > 0:
         return ""
     return (

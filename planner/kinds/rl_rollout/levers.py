@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planner.core.catalog import Catalog, Gpu
+from planner.core.catalog import Catalog, Gpu, MissingFigure
 from planner.core.offers import Offer, offers
 from planner.core.result import Result
-from planner.core.search import Candidate, Search, Space, grid, ranked
+from planner.core.search import Candidate, Search, Space, grid, lacking, ranked
 from planner.core.wording import counted
 from planner.kinds.rl_rollout.base import base_of
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
@@ -42,9 +42,9 @@ def space(spec: RlRolloutSpec, result: Result, catalog: Catalog) -> Space:
     candidates: list[Candidate] = []
     for slug, offer in prices.items():
         gpu = catalog.gpu(slug)
-        lacking = [name for name in _NEEDED if not gpu.has(name)]
-        if lacking:
-            left_out[slug] = f"the catalog has no figure “{lacking[0]}” of it"
+        unknown = [name for name in _NEEDED if not gpu.has(name)]
+        if unknown:
+            left_out[slug] = f"the catalog has no figure “{unknown[0]}” of it"
             continue
         candidates += _on(spec, gpu, offer=offer, catalog=catalog)
     told = {gpu: offer.told() for gpu, offer in prices.items() if gpu not in left_out}
@@ -75,7 +75,10 @@ def _on(spec: RlRolloutSpec, gpu: Gpu, *, offer: Offer, catalog: Catalog) -> Ite
             "scored": "each" if spec.scored == "batch" and change["mode"] == "asynchronous" else spec.scored,
         }
         made = {**fixed, **change}
-        yield Candidate(made, group=gpu.name, least=_least(spec.model_copy(update=made), catalog=catalog))
+        try:
+            yield Candidate(made, group=gpu.name, least=_least(spec.model_copy(update=made), catalog=catalog))
+        except MissingFigure as problem:
+            yield Candidate(made, group=gpu.name, rejected=lacking(problem))
 
 
 def _least(spec: RlRolloutSpec, *, catalog: Catalog) -> float:
