@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from planner.jobs import runner
+from planner.core.simulation import Cancelled
+from planner.jobs import runner, uncertainties
 from planner.jobs.models import Job
 from tests.api.caller import Caller, check_problem, strict
 
@@ -81,6 +82,23 @@ def test_draws_are_a_job_with_a_table_and_a_stored_result(bob: Caller) -> None:
     again = strict(bob.post(DRAWN, body))
     assert again["state"] == "succeeded"
     assert strict(bob.get(again["result_url"])) == result
+
+
+@pytest.mark.usefixtures("no_worker")
+def test_draws_tell_how_far_they_are_and_stop_when_asked(bob: Caller) -> None:
+    job = Job.objects.get(id=strict(bob.post(DRAWN, {"kind": "sample", "spec": SPEC, "ranges": LOAD}))["id"])
+    told: list[float] = []
+
+    class Watch:
+        def progress(self, fraction: float, **_more: Any) -> None:
+            told.append(fraction)
+
+        def cancelled(self) -> bool:
+            return len(told) == 3
+
+    with pytest.raises(Cancelled):
+        uncertainties.work(job, Watch())
+    assert told == [0.125, 0.25, 0.375]
 
 
 @pytest.mark.usefixtures("no_worker")
