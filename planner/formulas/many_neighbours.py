@@ -7,7 +7,7 @@ what a replica sees of them is summed up by load, so that a load costs as many t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -29,12 +29,17 @@ class Corrections:
     tpot_carried: Array
     ttft_carried: Array
 
+    def of(self, places: NDArray[np.intp]) -> Corrections:
+        """Some of the loads, in any order and number."""
+        return Corrections(*(getattr(self, each.name)[places] for each in fields(self)))
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """One quantity from one configuration: weights by measured load, and the rows that the variance is worked out of.
 
-    ``weights`` has shape (parts, measured loads), ``likeness`` (parts, rows near), ``at`` their loads.
+    ``weights`` has shape (parts, measured loads), ``likeness`` (parts, rows near), ``at`` their loads; ``precision`` is
+    the inverse of their covariance.
     """
 
     weights: Array
@@ -50,6 +55,7 @@ class Landscape:
     ----------
     measured : all of them
     columns : ``measured.columns``
+    distinct : ``measured.distinct()``
     kernels : of TPOT and of TTFT
     """
 
@@ -58,6 +64,7 @@ class Landscape:
         measured: neighbours.Measurements,
         *,
         columns: neighbours.Columns,
+        distinct: neighbours.Distinct,
         kernels: tuple[neighbours.Kernel, neighbours.Kernel],
     ) -> None:
         self._measured, self._columns, self._kernels = measured, columns, kernels
@@ -66,9 +73,8 @@ class Landscape:
         self._octaves = np.log2(concurrency)
         loads, self._at = np.unique(np.stack([self._load_of_row, pressure_of_row]), axis=1, return_inverse=True)
         self._octave_at, self._pressure_at = loads
-        places = {one: place for place, one in enumerate(dict.fromkeys(measured.configurations))}
-        self._one = np.array([places[one] for one in measured.configurations])
-        self._firsts = np.unique(self._one, return_index=True)[1]
+        self._distinct, self._one = distinct, distinct.of
+        self._firsts = np.unique(distinct.of, return_index=True)[1]
         self._away: dict[tuple[str, Any], Array] = {}
 
     def lean(self, asked: neighbours.Configuration) -> neighbours.Lean:
@@ -78,7 +84,8 @@ class Landscape:
             columns=self._columns,
             asked=asked,
             kernels=self._kernels,
-            away=neighbours.distances(asked, self._columns, known=self._away),
+            distinct=self._distinct,
+            known=self._away,
         )
 
     @cached_property
@@ -128,7 +135,7 @@ class Landscape:
             part.take(one[:, None] * part.shape[1] + one) * load.take(at[:, None] * load.shape[1] + at)
             for part, load in zip(ones, loads, strict=True)
         )
-        found += np.diag(np.full(len(rows), self._kernels[which].noise ** 2))
+        found[np.diag_indices(len(rows))] += self._kernels[which].noise ** 2
         return np.asarray(np.linalg.inv(found), dtype=float)
 
     def corrections(

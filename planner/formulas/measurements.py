@@ -32,6 +32,7 @@ class Library:
     table: Table
     measured: neighbours.Measurements
     columns: neighbours.Columns
+    distinct: neighbours.Distinct
     kernels: tuple[neighbours.Kernel, neighbours.Kernel]
     gpus: frozenset[str]
 
@@ -43,7 +44,13 @@ class Library:
 @lru_cache(maxsize=32)
 def _seen(measured: Library, asked: neighbours.Configuration) -> neighbours.Lean:
     """Kept, for whoever edits a design asks again from where a replica like it stands."""
-    return neighbours.Lean(measured.measured, columns=measured.columns, asked=asked, kernels=measured.kernels)
+    return neighbours.Lean(
+        measured.measured,
+        columns=measured.columns,
+        asked=asked,
+        kernels=measured.kernels,
+        distinct=measured.distinct,
+    )
 
 
 @lru_cache(maxsize=4)
@@ -61,6 +68,7 @@ def library(table: Table) -> Library:
         table=table,
         measured=measured,
         columns=measured.columns,
+        distinct=measured.distinct(),
         kernels=(tpot, ttft),
         gpus=frozenset(table.columns["gpu"]),
     )

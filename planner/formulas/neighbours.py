@@ -195,6 +195,12 @@ class Measurements:
     weights_tpot: Array
     weights_ttft: Array
 
+    def distinct(self) -> Distinct:
+        """The configurations that differ, in the order they come."""
+        places = {one: place for place, one in enumerate(dict.fromkeys(self.configurations))}
+        of = np.array([places[one] for one in self.configurations], dtype=np.intp)
+        return Distinct(self.columns.of(np.unique(of, return_index=True)[1]), of)
+
     @property
     def columns(self) -> Columns:
         """The configurations by feature, names as numbers."""
@@ -226,6 +232,16 @@ class Columns:
         """Where the version is not known."""
         found: NDArray[np.bool_] = self.values["version"] == self.codes["version"].get("", -1)
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """Configurations that differ, and for each measurement which of them is its own: without the load all of one are
+    alike.
+    """
+
+    columns: Columns
+    of: NDArray[np.intp]
 
 
 def distances(
@@ -347,7 +363,8 @@ class Lean:
     columns : ``measured.columns``, worked out once
     asked : the configuration
     kernels : of TPOT and of TTFT
-    away : ``distances(asked, columns)``, where they are known
+    distinct : ``measured.distinct()``, worked out once; None: each has a configuration of its own
+    known : distances by feature and value, for whoever asks from many configurations (see `distances`)
     """
 
     def __init__(
@@ -357,10 +374,12 @@ class Lean:
         columns: Columns,
         asked: Configuration,
         kernels: tuple[Kernel, Kernel],
-        away: Mapping[str, Array] | None = None,
+        distinct: Distinct | None = None,
+        known: dict[tuple[str, Any], Array] | None = None,
     ) -> None:
         self._measured, self._columns = measured, columns
-        self._away = distances(asked, columns) if away is None else away
+        one = Distinct(columns, np.arange(len(measured.concurrency))) if distinct is None else distinct
+        self._of, self._away = one.of, distances(asked, one.columns, known=known)
         self._kernels = kernels
 
     @cached_property
@@ -379,10 +398,10 @@ class Lean:
     @property
     def seen(self) -> int:
         """Measurements of an LLM of this shape on this GPU and engine in this format."""
-        same = np.ones(len(self._measured.concurrency), dtype=bool)
+        same = np.ones(len(self._away["shape"]), dtype=bool)
         for name in ("other_llm", "gpu", "engine", "format"):
             same &= self._away[name] == 0
-        return int(same.sum())
+        return int(same[self._of].sum())
 
     def at(self, *, concurrency: float, capacity: float) -> Correction:
         """What measurements say at one load.
@@ -436,13 +455,13 @@ class Lean:
         stacked = np.stack([self._away[name] for name in static])
         rates = kernel.rates[:, [FEATURES.index(name) for name in static]]
         likeness = (kernel.amplitudes**2)[:, None] * np.exp(-rates @ stacked)
-        alike = likeness.sum(axis=0)
+        alike = likeness.sum(axis=0)[self._of]
         rows = np.flatnonzero(alike > _FORGOTTEN * kernel.variance)
         near = largest_few(alike[rows], count=_KEPT)
         return Quantity(
             kernel=kernel,
             rows=rows,
-            likeness=likeness[:, rows],
+            likeness=likeness[:, self._of[rows]],
             weights=weights[rows],
             near=near,
             between=self._between,

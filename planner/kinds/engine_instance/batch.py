@@ -258,4 +258,6 @@ def _refuse(units: Sequence[Unit], places: Places, of_unit: Places, answers: _An
 @lru_cache(maxsize=4)
 def _landscape(table: Table) -> many_neighbours.Landscape:
     found = measurements.library(table)
-    return many_neighbours.Landscape(found.measured, columns=found.columns, kernels=found.kernels)
+    return many_neighbours.Landscape(
+        found.measured, columns=found.columns, distinct=found.distinct, kernels=found.kernels
+    )

@@ -56,13 +56,18 @@ class Legs:
         """Under Poisson arrivals, and where that exists: as `load.Operation._alone_at_rate`."""
         capacity = self.capacity[legs]
         full = np.maximum(capacity, 1.0)
-        found, exists = self._at_rate_with(legs, rate_rps=rate_rps, concurrency=full)
+        # With all places taken a leg has one correction, whatever the rate.
+        used, of_used = np.unique(legs, return_inverse=True)
+        capacities = self.capacity[used]
+        at_full = self.corrections(used, concurrency=np.maximum(capacities, 1.0), capacity=capacities).of(of_used)
+        found, exists = self._at_rate_with(legs, rate_rps=rate_rps, lean_on=at_full)
         places = np.flatnonzero(exists & (found.concurrency < full))
         high, middle = np.log(full[places]), np.log(np.maximum(found.concurrency[places], 1.0))
 
         def over(some: Places, middle: Array) -> Array:
             nonlocal found
-            there, is_there = self._at_rate_with(legs[some], rate_rps=rate_rps[some], concurrency=np.exp(middle))
+            lean_on = self.corrections(legs[some], concurrency=np.exp(middle), capacity=capacity[some])
+            there, is_there = self._at_rate_with(legs[some], rate_rps=rate_rps[some], lean_on=lean_on)
             kept = np.flatnonzero(is_there)
             found = found.merged(there.of(kept), some[kept])
             asked = np.where(is_there, np.clip(there.concurrency, 1.0, full[some]), full[some])
@@ -76,11 +81,9 @@ class Legs:
             pass
         return found, exists
 
-    def _at_rate_with(self, legs: Places, *, rate_rps: Array, concurrency: Array) -> tuple[Points, Mask]:
-        """With the factor of so many requests, whatever there are."""
-        capacity = self.capacity[legs]
-        lean_on = self.corrections(legs, concurrency=concurrency, capacity=capacity)
-        units = self._units.take(legs)
+    def _at_rate_with(self, legs: Places, *, rate_rps: Array, lean_on: Corrections) -> tuple[Points, Mask]:
+        """With factors that do not follow the load."""
+        capacity, units = self.capacity[legs], self._units.take(legs)
         base, exists = many_loads.open_loop(units, rate_rps=rate_rps * lean_on.tpot, capacity=capacity)
         point = base.leaning(tpot=lean_on.tpot, ttft=lean_on.ttft)
         return replace(point, concurrency=rate_rps * point.e2e_s), exists
@@ -123,7 +126,8 @@ class Served:
                 )
                 bounded = bounded.merged(bounded.of(rows).bounded(bound), rows)
                 changed[rows] = True
-        return _as_carried(own, bounded, leaning, changed=changed)
+        rows = np.flatnonzero(changed)
+        return bounded.merged(_as_carried(own.of(rows), bounded.of(rows), leaning.of(rows)), rows)
 
     def at_rate(self, places: Places, *, rate_rps: Array) -> tuple[Points, Mask]:
         """Units of some places, each under arrivals, and where that exists."""
@@ -139,9 +143,10 @@ class Served:
             bounded = bounded.merged(held.where(exists[rows], bound), rows)
             exists[rows] = True
             changed[rows] = True
-        at = np.maximum(own.concurrency, 1.0)
-        leaning = self.legs.corrections(legs, concurrency=at, capacity=self.legs.capacity[legs])
-        found = _as_carried(own, bounded, leaning, changed=changed & alone)
+        rows = np.flatnonzero(changed & alone)
+        at, capacity = np.maximum(own.concurrency[rows], 1.0), self.legs.capacity[legs[rows]]
+        leaning = self.legs.corrections(legs[rows], concurrency=at, capacity=capacity)
+        found = bounded.merged(_as_carried(own.of(rows), bounded.of(rows), leaning), rows)
         return replace(found, concurrency=rate_rps * found.e2e_s).settled(), exists
 
 
@@ -172,12 +177,10 @@ def _near(legs: Legs, *, own: Places, turn: Places) -> Places:
     return found
 
 
-def _as_carried(own: Points, bounded: Points, leaning: Corrections, *, changed: Mask) -> Points:
+def _as_carried(own: Points, bounded: Points, leaning: Corrections) -> Points:
     """As `load._as_carried`: what was measured of the replica itself stands."""
-    if not changed.any():
-        return bounded
     gaps = bounded.gap_s / own.gap_s
     ttft = bounded.ttft_s / own.ttft_s
     carried = own.leaning(tpot=gaps**leaning.tpot_carried, ttft=ttft**leaning.ttft_carried)
     wholly = (leaning.tpot_carried == 1.0) & (leaning.ttft_carried == 1.0)
-    return carried.where(changed & ~wholly, bounded)
+    return bounded.where(wholly, carried)
