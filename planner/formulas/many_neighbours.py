@@ -6,7 +6,7 @@ what a replica sees of them is summed up by load, so that a load costs as many t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from planner.formulas import neighbours
 from planner.formulas.many_points import Array
 
 _LOADS_AT_ONCE = 1024
+_OF_LOAD = [neighbours.FEATURES.index(name) for name in neighbours.OF_LOAD]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ class Landscape:
         }
         tpot, ttft = (
             (
-                (kernel.amplitudes**2)[:, None, None] * np.exp(-kernel.exponents(apart, names=static)),
-                np.exp(-kernel.exponents(loads, names=neighbours.OF_LOAD)),
+                (kernel.amplitudes**2)[:, None, None] * np.exp(-_exponents(kernel, apart, names=static)),
+                np.exp(-_exponents(kernel, loads, names=neighbours.OF_LOAD)),
             )
             for kernel in self._kernels
         )
@@ -191,8 +192,14 @@ class Landscape:
         for kernel in self._kernels:
             yield [
                 np.exp(octaves * -load)[self._octave_at] * np.exp(over * -pressure)[self._pressure_at]
-                for load, pressure in kernel.load_rates
+                for load, pressure in kernel.rates[:, _OF_LOAD]
             ]
+
+
+def _exponents(kernel: neighbours.Kernel, away: Mapping[str, Array], *, names: Sequence[str]) -> Array:
+    """Weighted sums of distances by some features, by part: shape (parts, …)."""
+    columns = [neighbours.FEATURES.index(name) for name in names]
+    return np.array([sum(rates[one] * away[neighbours.FEATURES[one]] for one in columns) for rates in kernel.rates])
 
 
 def _runs(places: NDArray[np.intp]) -> Iterator[tuple[slice, int]]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from planner.core.catalog import Gpu, Llm
 from planner.formulas import attention, memory
 from planner.formulas.calibration import generation
+from planner.formulas.elementwise import largest_few
 from planner.formulas.traffic import Layout
 
 Array = NDArray[np.float64]
@@ -169,17 +170,6 @@ class Kernel:
         found: Array = np.clip((sd / self.noise - low) / (high - low), 0.0, 1.0)
         return found
 
-    @property
-    def load_rates(self) -> list[tuple[float, float]]:
-        """By part: rates of the distances of a load."""
-        load, pressed = (FEATURES.index(name) for name in OF_LOAD)
-        return [(float(rates[load]), float(rates[pressed])) for rates in self.rates]
-
-    def exponents(self, away: Mapping[str, Array], *, names: Sequence[str]) -> Array:
-        """Weighted sums of distances by some features, by part: shape (parts, …)."""
-        columns = [FEATURES.index(name) for name in names]
-        return np.array([sum(rates[one] * away[FEATURES[one]] for one in columns) for rates in self.rates])
-
 
 _NAMES = ("gpu", "generation", "engine", "format", "version", "copies", "experts")
 _SIZES = ("ranks", "input", "output")
@@ -292,18 +282,6 @@ def smooth(difference: Array) -> Array:
     """Absolute difference, rounded at zero so that curves over it have no kinks."""
     away: Array = np.sqrt(difference * difference + 0.25) - 0.5
     return away
-
-
-def largest_few(values: Array, *, count: int) -> NDArray[np.intp]:
-    """Places of the largest, the first of equal ones first: as a stable sort has them, without sorting the others.
-
-    >>> largest_few(np.array([1.0, 3.0, 2.0, 3.0]), count=3).tolist()
-    [1, 3, 2]
-    """
-    if count >= len(values):
-        return np.argsort(-values, kind="stable")
-    places = np.flatnonzero(values >= np.partition(values, -count)[-count])
-    return places[np.argsort(-values[places], kind="stable")[:count]]
 
 
 @dataclass(frozen=True, slots=True)
