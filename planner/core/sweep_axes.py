@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from planner.core.catalog import Catalog, UnknownEntry
 from planner.core.kind import DesignKind, Spec
@@ -126,16 +126,36 @@ def _checked(
     kind: DesignKind, *, base: Spec, name: str, values: Sequence[Any], paths: Sequence[str], catalog: Catalog
 ) -> tuple[Any, ...]:
     written = base.model_dump(mode="json")
-    found: list[Any] = []
+    alone = _alone(kind, name)
+    found: dict[tuple[type, Any], None] = {}
     for value, path in zip(values, paths, strict=True):
         if isinstance(value, Mapping | list | tuple):
             raise BadSweep(field=path, message="Give a single value.")
-        read = _read(kind, {**written, name: value}, name=name, path=path)
+        read = alone(value)
+        if read is None:
+            read = _read(kind, {**written, name: value}, name=name, path=path)
         _check_entry(kind, name=name, value=read, path=path, catalog=catalog)
-        if any(read == other and type(read) is type(other) for other in found):
+        if (type(read), read) in found:
             raise BadSweep(field=path, message="This value is given twice.")
-        found.append(read)
-    return tuple(found)
+        found[type(read), read] = None
+    return tuple(value for _type, value in found)
+
+
+def _alone(kind: DesignKind, name: str) -> Callable[[Any], float | None]:
+    """Reads a number by the field alone, which is quick; None for what is no number, or no good: the Spec says why."""
+    field = kind.spec.model_fields[name]
+    reader: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+
+    def read(value: Any) -> float | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        try:
+            found = reader.validate_python(int(value) if value == int(value) else value, strict=True)
+        except (ValidationError, OverflowError, ValueError):
+            return None
+        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+    return read
 
 
 def _read(kind: DesignKind, given: Mapping[str, Any], *, name: str, path: str) -> Any:
