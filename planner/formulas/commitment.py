@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from scipy.sparse import coo_array, csr_array
 MONTHS_PER_YEAR = 12
 HOURS_PER_YEAR = 8760.0
 _WHOLE = 1e-6
+_LEAST = 1e-6
+"""Of the dearest terms: what a commitment costs at least, so that one for nothing does not tie with everything."""
+_LONGEST_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +184,13 @@ class _Programme:
         rows_a_year = min(months, MONTHS_PER_YEAR)
         self.year_of = np.repeat(np.arange(months) // MONTHS_PER_YEAR, slots)
         self.years = int(self.year_of[-1]) + 1
-        self.year_h, self.slot_h = hours, hours / slots / rows_a_year
+        self.slots_a_year = slots * rows_a_year
+        self.year_h, self.slot_h = hours, hours / self.slots_a_year
         self.one = rates.reserved_1y_usd_per_h or 0.0
         self.three = rates.reserved_3y_usd_per_h or 0.0
         self.spot = rates.spot_usd_per_h or 0.0
         self.start_usd = start_h * rates.on_demand_usd_per_h
+        self.dearest = max(rates.on_demand_usd_per_h, self.one, self.three, self.spot) or 1.0
         self.spot_most = np.floor(need.ravel() * spot_share + _WHOLE) * (rates.spot_usd_per_h is not None)
         self.t = 1 + np.arange(self.years)
         self.x = 1 + self.years + np.arange(need.size)
@@ -194,22 +200,35 @@ class _Programme:
         """The hour after each: a month is a week that repeats."""
 
     def solved(self) -> Mix:
+        found = self._optimum()
+        mix = self._mix(np.round(found.x).astype(np.int64))
+        return replace(mix, gap_usd=max(mix.usd - float(found.fun) * self.dearest * self.slot_h, 0.0))
+
+    def _optimum(self) -> Any:
         matrix, limits = self._constraints()
-        found = linprog(self._cost(), A_ub=matrix, b_ub=limits, bounds=self._between(), method="highs-ds")
+        given = {"A_ub": matrix, "b_ub": limits, "bounds": self._between(), "options": {"time_limit": _LONGEST_S}}
+        found = linprog(self._cost(), method="highs-ds", **given)
         if not found.success:
             raise ArithmeticError(f"no mix of commitments: {found.message}")
-        mix = self._mix(np.round(found.x).astype(np.int64))
-        return replace(mix, gap_usd=max(mix.usd - float(found.fun), 0.0))
+        return found
 
     def _cost(self) -> NDArray[np.float64]:
-        """Of each variable: what its own terms cost, less those of the variable it is counted on top of."""
-        on_demand = self.rates.on_demand_usd_per_h
+        """Of each variable: what its own terms cost, less those of the variable it is counted on top of.
+
+        In hours of the dearest terms, so that a year is a whole number and no sum of hours differs from it by rounding.
+        """
+        on_demand, one, three, spot, start = (
+            usd / self.dearest
+            for usd in (self.rates.on_demand_usd_per_h, self.one, self.three, self.spot, self.start_usd)
+        )
+        one, three = max(one, _LEAST), max(three, _LEAST)
+        year = float(self.slots_a_year)
         cost = np.zeros(1 + self.years + 3 * self.need.size)
-        cost[0] = (self.three - self.one) * self.year_h * self.years
-        cost[self.t] = (self.one - on_demand) * self.year_h
-        cost[self.x] = (on_demand - self.spot) * self.slot_h
-        cost[self.z] = self.spot * self.slot_h
-        cost[self.s] = self.start_usd * self.slot_h
+        cost[0] = (three - one) * year * self.years
+        cost[self.t] = (one - on_demand) * year
+        cost[self.x] = on_demand - spot
+        cost[self.z] = spot
+        cost[self.s] = start
         return cost
 
     def _constraints(self) -> tuple[csr_array, NDArray[np.float64]]:
@@ -228,11 +247,11 @@ class _Programme:
         return csr_array(coo_array((entries, places), shape=(len(rows), self.s[-1] + 1))), limits
 
     def _between(self) -> NDArray[np.float64]:
-        """z covers the need; what is not on offer stays at nothing."""
+        """z covers the need; what is not on offer stays at nothing, and nothing exceeds the need, be it for nothing."""
         low = np.zeros(self.s[-1] + 1)
         low[self.z] = self.need.ravel()
-        high = np.full(len(low), np.inf)
-        high[0] = 0.0 if self.rates.reserved_3y_usd_per_h is None else np.inf
+        high = np.full(len(low), float(self.need.max(initial=0)))
+        high[0] *= self.rates.reserved_3y_usd_per_h is not None
         return np.column_stack([low, high])
 
     def _mix(self, found: NDArray[np.int64]) -> Mix:

@@ -105,3 +105,12 @@ def test_a_week_has_168_hours_its_peak_at_one_and_the_mean_asked_for(week):
         stretched = diurnal.stretched(week, mean=0.45)
         assert stretched.mean() == pytest.approx(0.45, abs=1e-9)
         assert stretched.max() == 1
+
+
+def test_a_commitment_for_nothing_is_taken_for_all_of_it():
+    """Every mix that commits to the peak costs nothing; the programme must not run off along the ties."""
+    week = diurnal.stretched(diurnal.office_week(), mean=0.4)
+    need = diurnal.whole_units(diurnal.grown(week, months=24, growth=0.5), needed_units=3.0, headroom=0.2, beside=0)
+    mix = cheapest_mix(need, rates=Rates(2.0, reserved_1y_usd_per_h=0.0, spot_usd_per_h=1.0), spot_share=0.5)
+    assert mix.usd == 0.0
+    assert mix.committed_units(0) >= need[0].max()

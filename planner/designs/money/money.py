@@ -137,7 +137,7 @@ def money(
     rate = catalog.currency(terms.currency).rate(terms.date or "")
     bill = None if refusals else fleet.usd_per_h
     per_h = None if bill is None else bill / rate.value
-    buying = None if bill is None else plan_of(fleet, terms=terms, catalog=catalog)
+    buying = None if bill is None else _planned(fleet, terms=terms, catalog=catalog)
     mean = buying.mean_to_peak if buying else fleet.mean_to_peak
     api, others = _apis(fleet, terms=terms, catalog=catalog, llm=llm, bill_usd_per_h=bill)
     found = Money(
@@ -158,6 +158,14 @@ def money(
     )
     said = remarks.findings(found, fleet=fleet, refusals=refusals)
     return replace(found, findings=order_findings(said))
+
+
+def _planned(fleet: Fleet, *, terms: MoneyTerms, catalog: Catalog) -> Buying | None:
+    """The plan; None where the programme finds none in its time."""
+    try:
+        return plan_of(fleet, terms=terms, catalog=catalog)
+    except ArithmeticError:
+        return None
 
 
 def _lines(fleet: Fleet, *, usd_per_unit: float, quotes: Mapping[str, Quote], total: float | None) -> tuple[Line, ...]:

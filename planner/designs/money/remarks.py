@@ -96,6 +96,9 @@ def _against_api(answer: Money, *, fleet: Fleet) -> Iterator[Finding]:
 
 def _planned(answer: Money) -> Iterator[Finding]:
     buying = answer.buying
+    if buying is None and answer.per_h is not None:
+        said = "No plan to buy was found in the time there is for it; a shorter plan or less growth may have one."
+        yield Finding("no_plan", "warning", said)
     if buying is None or not buying.pools:
         return
     if buying.saved is not None and buying.saved >= WORTH_SAYING:
