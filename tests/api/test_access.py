@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.urls import URLPattern
 from django.utils import timezone
@@ -19,7 +20,8 @@ from planner.api.urls import v1
 from planner.catalog import selectors as catalog_selectors
 from planner.catalog.models import Entry, Workload
 from planner.designs import services
-from planner.designs.models import Comparison, Design, Share
+from planner.designs.models import Comparison, Design, FleetPlan, Measurement, Share
+from planner.designs.plan_body import checked_body
 from planner.jobs import drills
 from planner.jobs.models import Job, Purpose, State
 from tests.api.caller import strict
@@ -55,6 +57,8 @@ class Access:
 READ = Access()
 ROW = Access(private=True)
 ITEMS = {"items": [{"kind": "sample", "spec": {}}, {"kind": "sample", "spec": {"gpus": 4}}]}
+VARY = {"vary": [{"field": "gpus", "values": [1, 2]}]}
+PLAN = {"members": [{"name": name, "kind": "sample", "spec": {}} for name in "ab"]}
 
 
 def write(done: int, body: Any = None, **more: Any) -> Access:
@@ -81,7 +85,7 @@ ACCESS: dict[tuple[str, str], Access] = {
     ("validation-rows", "GET"): READ,
     ("workloads", "GET"): READ,
     ("workloads", "POST"): write(201, PROFILE),
-    ("workload-import", "POST"): write(201, "csv"),
+    ("workload-import", "POST"): write(201, "file"),
     ("workload", "GET"): ROW,
     ("workload", "DELETE"): write_row(204),
     ("estimates", "POST"): Access(body={"kind": "sample"}),
@@ -110,6 +114,24 @@ ACCESS: dict[tuple[str, str], Access] = {
     ("design-sensitivity", "POST"): ROW,
     ("uncertainty", "POST"): write(202, {"kind": "sample"}),
     ("design-uncertainty", "POST"): write_row(202),
+    ("sweeps", "POST"): write(202, {"kind": "sample", **VARY}),
+    ("design-sweeps", "POST"): write_row(202, VARY),
+    # The sample kind says neither what it buys nor how it is started: who may ask is told so.
+    ("money", "POST"): Access(422, body={"kind": "sample"}),
+    ("design-money", "POST"): Access(422, private=True),
+    ("reliability", "POST"): Access(body={"kind": "sample"}),
+    ("design-reliability", "POST"): ROW,
+    ("launch", "POST"): Access(422, body={"kind": "sample"}),
+    ("design-launch", "GET"): Access(422, private=True),
+    ("measurements", "GET"): READ,
+    ("measurements", "POST"): write(201, "file"),
+    ("measurement", "GET"): ROW,
+    ("measurement", "DELETE"): write_row(204),
+    ("plans", "GET"): READ,
+    ("plans", "POST"): Access(body=PLAN),
+    ("plan", "GET"): ROW,
+    ("plan", "PUT"): write_row(200, PLAN),
+    ("plan", "DELETE"): write_row(204),
     ("simulations", "POST"): write(202, {"kind": "sample", "seed": 7}),
     ("jobs", "GET"): READ,
     ("job", "GET"): ROW,
@@ -147,11 +169,11 @@ def test_every_route_has_an_entry_and_every_entry_a_route() -> None:
     assert set(ROUTES) == set(ACCESS)
 
 
-def csv_form() -> dict[str, Any]:
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
+def form_of(name: str) -> dict[str, Any]:
+    """The upload a route takes."""
     rows = "arrival_s,input_tokens,output_tokens\n0,10,5\n1.5,20,6\n"
-    return {"file": SimpleUploadedFile("trace.csv", rows.encode()), "name": "Mine"}
+    text = rows if name == "workload-import" else '{"mean_ttft_ms": 12.5}'
+    return {"file": SimpleUploadedFile("upload", text.encode()), "name": "Mine"}
 
 
 def rows_of(world: World) -> dict[str, dict[str, Any]]:
@@ -194,6 +216,8 @@ def rows_of(world: World) -> dict[str, dict[str, Any]]:
         team=team,
         facts={"rate_rps": 1, "input_tokens": 1, "output_tokens": 1},
     )
+    measurement = Measurement.objects.create(team=team, name="Run", tool="bench", figures={"ttft_mean_s": 0.1})
+    plan = FleetPlan.objects.create(team=team, name="Plan", body=checked_body(PLAN, team=team))
     world.token(world.bob)
     entry = Entry.objects.filter(table="gpus", slug="own-gpu", team=team).get()
     token = ApiToken.objects.filter(user=world.bob).order_by("-created").first()
@@ -213,6 +237,8 @@ def rows_of(world: World) -> dict[str, dict[str, Any]]:
         "job-cancel": {"id": queued.id},
         "job-retry": {"id": failed.id},
         "drill": {"id": drill.comparison_id},
+        "measurement": {"id": measurement.id},
+        "plan": {"id": plan.id},
         "token": {"id": token.public_id},
         "member": {"id": world.vera.public_id},
         **{name: {"id": design.id} for name, _method in ROUTES if name == "design" or name.startswith("design-")}
@@ -257,8 +283,8 @@ def test_access(name: str, method: str, world: World, own_gpu: Any, quick_report
 
 def ask_as(person: str, *, world: World, name: str, method: str, kwargs: dict[str, Any], before: list[Any]) -> None:
     access, caller, path = ACCESS[(name, method)], world.caller(person), _path(name, kwargs)
-    if access.body == "csv":
-        response = caller.upload(path, **csv_form())
+    if access.body == "file":
+        response = caller.upload(path, **form_of(name))
     else:
         response = caller.ask(method, path, access.body, **access.headers)
     assert response.status_code == expected(access, person), f"{person}: {response.content!r}"

@@ -18,8 +18,9 @@ from planner import kinds
 from planner.accounts import services as accounts
 from planner.catalog import services as catalog
 from planner.catalog.models import Entry, Workload
+from planner.designs import plans
 from planner.designs import services as designs
-from planner.designs.models import Comparison, Design, Share
+from planner.designs.models import Comparison, Design, Measurement, Share
 from planner.jobs import drills, runner, sweeps
 from planner.jobs.models import Job
 from planner.web.urls import urlpatterns
@@ -98,6 +99,14 @@ ROWS = {
     "design-launch-file": Row(get=MEMBER, arguments=("design", "deepseek-v3-decode.yaml"), own=True),
     "compare": Row(get=MEMBER),
     "compare-save": Row(post=EDITOR),
+    "measurement-add": Row(post=EDITOR),
+    "measurement-remove": Row(post=EDITOR, arguments=("measurement",), own=True),
+    "plans": Row(get=MEMBER),
+    "plan-new": Row(post=EDITOR),
+    "plan": Row(get=MEMBER, arguments=("plan",), own=True),
+    "plan-save": Row(post=EDITOR, arguments=("plan",), own=True),
+    "plan-delete": Row(post=EDITOR, arguments=("plan",), own=True),
+    "plan-export": Row(get=MEMBER, arguments=("plan",), own=True),
     "comparison": Row(get=MEMBER, arguments=("comparison",), own=True),
     "comparison-export": Row(get=MEMBER, arguments=("comparison",), own=True),
     "comparison-report": Row(post=EDITOR, arguments=("comparison",), own=True),
@@ -171,7 +180,11 @@ def world() -> SimpleNamespace:
     asked = {"kind": KIND, "spec": {}, "vary": [{"field": "headroom", "values": [0.1, 0.2]}]}
     sweep = sweeps.sweep_start(team=team, user=people["alice"], design=made[0], **asked)
     runner.run(sweep.id)
+    measurement = Measurement.objects.create(team=team, name="Run", tool="bench", figures={"ttft_mean_s": 0.1})
+    plan = plans.plan_of([str(one.id) for one in made], name="Both", team=team, user=people["alice"])
     named = {
+        "measurement": measurement.id,
+        "plan": plan.id,
         "sweep": sweep.id,
         "lone_sweep": sweeps.sweep_start(team=team, user=people["alice"], **asked).id,
         "drill": drill.comparison_id,

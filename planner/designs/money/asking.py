@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from planner import kinds
 from planner.core.catalog import Catalog, UnknownEntry
 from planner.core.fleet import Fleet
@@ -15,6 +17,7 @@ from planner.designs import estimation
 from planner.designs.estimation import Estimate
 from planner.designs.money.money import Money, money
 from planner.designs.money.offers import NoQuote, Quote, quote
+from planner.designs.texts import InvalidField
 
 
 def parse_terms(given: Mapping[str, Any]) -> MoneyTerms:
@@ -42,10 +45,11 @@ def money_of(estimate: Estimate, *, terms: MoneyTerms) -> Money:
 
 
 def fleet_of(estimate: Estimate) -> Fleet:
-    """What the design buys; a kind that does not tell raises LookupError."""
+    """What the design buys; raises `InvalidField` for a kind that does not tell."""
     told = kinds.planning(estimate.kind.slug).fleet
     if told is None:
-        raise LookupError(f"a design of {estimate.kind.slug} does not say what it buys")
+        said = _("%(kind)s does not say what it buys.") % {"kind": estimate.kind.label}
+        raise InvalidField(field="kind", message=said)
     return told(estimate.spec, estimate.result, estimate.catalog)
 
 
