@@ -78,7 +78,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The dot at the design itself: ``hollow`` where it is not one of the points; of one that is, a ``ring`` or a name."""
+    """The dot at the design itself: ``hollow`` where it is none of the points; of one that is, a ``ring`` or a name."""
 
     x: float
     y: float
