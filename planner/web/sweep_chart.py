@@ -16,7 +16,7 @@ MOST_HUES = 6
 MOST_PALE = 4000
 """Pale points in the picture; of more, every n-th."""
 IN_SIGHT = 2.0
-"""Points further than so many times the front, the present design and the limits would leave no room for these."""
+"""Points further than so many times the front and the present design would leave no room for these."""
 
 Figures = Sequence[float | None]
 
@@ -85,9 +85,8 @@ def _in_sight(result: Result, *, present: Mapping[str, Metric]) -> tuple[list[in
     drawn = set(both)
     for column, axis in zip(columns, ("against", "objective"), strict=True):
         known = [column[place] for place in result["front"]] + [_present(result, axis, present=present)]
-        known += [bound for one, bound in _bounds(result) if one["metric"] == result[axis]["metric"]]
         sizes = [abs(value) for value in known if value is not None]
-        if sizes and max(sizes) > 0:
+        if result["front"] and max(sizes, default=0.0) > 0:
             drawn = {place for place in drawn if abs(column[place] or 0.0) <= IN_SIGHT * max(sizes)}
     return sorted(drawn), len(both) - len(drawn)
 

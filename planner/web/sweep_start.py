@@ -16,6 +16,8 @@ VARIED = ("number", "choice", "entry")
 FIELDS_AT_FIRST = 2
 SHARES = (0.5, 0.75, 1.0, 1.25, 1.5)
 FEW = 3
+HALVED = 16
+"""Up to so many of a thing, half and twice say more than a quarter of it."""
 MOST_ENTRIES = 6
 
 
@@ -37,7 +39,8 @@ def first_values(estimate: Estimate, *, field: Field) -> list[Any]:
         return list(dict.fromkeys([present, *proposed]))
     known = _fine(estimate, field=field, values=[present, *proposed])
     if len(known) < FEW:
-        known = _fine(estimate, field=field, values=[*known, *_about(field, value=present)])
+        about = present if present is not None or not known else known[0]
+        known = _fine(estimate, field=field, values=[*known, *_about(field, value=about)])
     return known
 
 
@@ -62,8 +65,10 @@ def _chosen(field: Field, *, key: str) -> Any:
 def _about(field: Field, *, value: Any) -> Sequence[float]:
     if not isinstance(value, int | float):
         return ()
+    if field.whole and value <= HALVED:
+        return (0, 1, 2) if value == 0 else (value // 2, value, 2 * value)
     if field.whole:
-        return (0, 1, 2) if value == 0 else sorted({round(share * value) for share in SHARES})
+        return sorted({round(share * value) for share in SHARES})
     return (0.0,) if value == 0 else [float(f"{share * value:.3g}") for share in SHARES]
 
 

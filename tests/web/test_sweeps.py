@@ -71,8 +71,8 @@ def errors(response):
 def test_before_the_first_sweep_the_form_proposes_what_advice_would_change(signed_in, page):
     shown = words(signed_in("bob").get(page))
     assert "No sweep of this design yet" in shown
-    assert 'name="vary-0-values" value="6, 9, 12, 15, 16, 18"' in shown
-    assert "6 designs, under 1 s" in shown
+    assert 'name="vary-0-values" value="6, 12, 16, 24"' in shown
+    assert "4 designs, under 1 s" in shown
     assert "Find the cheapest" not in shown.split("No sweep")[0]
 
 
@@ -132,6 +132,7 @@ def test_a_run_is_followed_until_it_has_ended(signed_in, page):
     part = words(signed_in("vera").get(url, headers={"hx-request": "true", "hx-target": "sweep-run"}))
     assert part.startswith('<div class="stack sweepresult"')
     assert "every 1s" not in part
+    assert 'id="sweeps-earlier"' in part
     assert "10 designs" in part
 
 

@@ -170,7 +170,12 @@ def _fragment(request: TeamRequest, *, job: Job, design: Design | None) -> HttpR
         response = render(request, "sweeps/run.html#run", context)
         response["HX-Retarget"] = "#sweep-run"
         return response
-    return render(request, part, _run_context(request, job=job, design=design)) if part else None
+    if part is None:
+        return None
+    context = _run_context(request, job=job, design=design)
+    if design and part.endswith("#run"):
+        context["earlier"] = _earlier(request, design=design, current=job)
+    return render(request, part, context)
 
 
 def _run_context(request: TeamRequest, *, job: Job, design: Design | None) -> dict[str, Any]:
