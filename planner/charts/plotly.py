@@ -19,6 +19,8 @@ from planner.core.quantities import show
 
 _MOST_POINTS = 2000
 _HEIGHT = 300
+_ARROWS = {"x": "←→", "y": "↓↑"}
+"""Where a limit out of sight lies: below the range, above it."""
 _ROWS = {"heat": plotly_heat.figure_of, "gantt": plotly_gantt.figure_of}
 
 
@@ -205,7 +207,7 @@ def _limit_label(limit: Limit, plane: Plane) -> dict[str, Any]:
     low, high = plane.y_range if limit.axis == "y" else plane.x_range
     value = min(max(limit.value, low), high)
     at = place_on(value, (low, high), log=log)
-    text = limit.label if _in_sight(limit, plane) else f"{'↑' if limit.value > high else '↓'} {limit.label}"
+    text = limit.label if _in_sight(limit, plane) else f"{_ARROWS[limit.axis][limit.value > high]} {limit.label}"
     shared = {"text": plain(text), "showarrow": False, "says": "limit"}
     if limit.axis == "y":
         shift = 9 if value < high else -9
