@@ -75,9 +75,11 @@ def _drill(found: Mapping[str, Any] | None) -> parts.Text | None:
 
 def _item(item: Mapping[str, Any]) -> parts.Text:
     design = item.get("design") or {}
-    said = [item["kind"]["label"]]
+    basis = {"measured": _("measured"), "simulated": _("simulated")}.get(item.get("basis", ""))
+    said = [basis or item["kind"]["label"]]
     if design.get("revision"):
         said.append(_("revision %(number)s") % {"number": design["revision"]})
+    said += [item[name] for name in ("about", "scaled") if item.get(name)]
     return {
         "label": item["label"],
         "name": item["name"],
