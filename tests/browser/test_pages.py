@@ -73,6 +73,37 @@ def test_a_comparison_is_accessible_in_every_look(open_page: Any, api: Api) -> N
         assert_sound(page, width=width)
 
 
+DECIDING = ("sweep", "money", "reliability", "sensitivity", "launch")
+
+
+def test_the_pages_of_a_decision_are_accessible(open_page: Any, api: Api) -> None:
+    design = {"kind": "llm_serving", "name": "Decided", "spec": {}}
+    made = api.call("POST", "/api/v1/designs/", design)[1]["id"]
+    for width, dark in ((1440, False), (390, True)):
+        for name in DECIDING:
+            assert_sound(open_page(f"/designs/{made}/{name}/", width=width, dark=dark), width=width)
+
+
+def test_plans_are_accessible(open_page: Any, api: Api) -> None:
+    members = [
+        {"name": name, "kind": kind, "spec": {}} for name, kind in (("pool", "kv_pool"), ("main", "llm_serving"))
+    ]
+    for member in members:
+        made = api.call("POST", "/api/v1/designs/", {**member, "name": f"Joined {member['name']}"})[1]["id"]
+        member |= {"design": made}
+        del member["kind"], member["spec"]
+    body = {
+        "name": "Joined",
+        "save": True,
+        "members": members,
+        "joins": [{"from": "pool", "to": "main", "via": "prefix_hit_rate"}],
+    }
+    plan = api.call("POST", "/api/v1/plans/", body)[1]["url"].rstrip("/").rsplit("/", 1)[1]
+    for width, dark in ((1440, False), (390, True)):
+        assert_sound(open_page("/plans/", width=width, dark=dark), width=width)
+        assert_sound(open_page(f"/plans/{plan}/", width=width, dark=dark), width=width)
+
+
 @pytest.mark.parametrize(
     "body",
     [
