@@ -186,6 +186,11 @@ def spares_for(needed: int, *, levels: Sequence[Level], target: float, at_most: 
     -----
     Found by doubling and halving: another unit takes nothing from those there are, so the share only grows.
 
+    References
+    ----------
+    R. E. Barlow, F. Proschan, "Statistical Theory of Reliability and Life Testing", 1975, section 1.2 (k-out-of-n
+    structures are coherent).
+
     >>> levels = [Level(1, 0.999), Level(4, 0.9999)]
     >>> spares_for(3, levels=levels, target=0.999, at_most=50), spares_for(3, levels=levels, target=0.99999, at_most=50)
     (1, 4)
