@@ -51,17 +51,19 @@ BETWEEN = {
 
 
 def unit_is(unit: str) -> Callable[[FigureContent], FigureContent]:
-    def check(figure: FigureContent) -> FigureContent:
-        if figure.unit != unit:
-            raise ValueError(f"the unit must be {unit}, not {figure.unit}")
-        if figure.value <= 0:
-            raise ValueError("the value must be above zero")
-        least, most = BETWEEN.get(unit, (0.0, 1e24))
-        if not least <= figure.value <= most:
-            raise ValueError(f"the value must lie between {least:g} and {most:g} {unit}")
-        return figure
+    return lambda figure: in_bounds(figure, unit=unit, between=BETWEEN.get(unit, (0.0, 1e24)))
 
-    return check
+
+def in_bounds(figure: FigureContent, *, unit: str, between: tuple[float, float]) -> FigureContent:
+    """The figure itself; one in another unit, not above zero, or far beyond any is refused."""
+    if figure.unit != unit:
+        raise ValueError(f"the unit must be {unit}, not {figure.unit}")
+    if figure.value <= 0:
+        raise ValueError("the value must be above zero")
+    least, most = between
+    if not least <= figure.value <= most:
+        raise ValueError(f"the value must lie between {least:g} and {most:g} {unit}")
+    return figure
 
 
 Bytes = Annotated[FigureContent, AfterValidator(unit_is("bytes"))]

@@ -14,6 +14,7 @@ from planner.catalog.figure_schema import (
     NamedContent,
     Slug,
     Word,
+    in_bounds,
     unit_is,
 )
 from planner.core.catalog import ApiPrice, Currency, Price
@@ -127,10 +128,6 @@ class CurrencyContent(NamedContent):
 
 
 def _priced(figure: FigureContent, *, unit: str) -> FigureContent:
-    """The price itself; one in another unit, not above zero, or far beyond any is refused."""
-    if figure.unit != unit:
-        raise ValueError(f"the unit must be {unit}, not {figure.unit}")
+    """A price of an hour in any currency; the bound allows for the weakest."""
     least, most = BETWEEN["USD/h"]
-    if not least <= figure.value <= most * _WEAKEST:
-        raise ValueError(f"the value must lie between {least:g} and {most * _WEAKEST:g} {unit}")
-    return figure
+    return in_bounds(figure, unit=unit, between=(least, most if unit == "USD/h" else most * _WEAKEST))
