@@ -87,6 +87,10 @@ class SweepAnswer(Shape):
     sentence: str
     metric: str
     value: float | None
+    verified_best: int | None = Field(
+        description="The best place whose simulation holds every limit; null for none yet."
+    )
+    simulated: str = Field(description="What the simulation of the best says of it, and which point holds instead.")
 
 
 class SweepResult(BaseModel):

@@ -140,7 +140,8 @@ def _marks(plane: Plane) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def _mark(mark: Mark) -> dict[str, Any]:
     shown: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
     if mark.look != "dot":
-        shown["ring" if mark.look == "ring" else "hollow"] = True
+        shown["hollow" if mark.look == "hollow" else "ring"] = True
+        shown |= {"struck": True} if mark.look == "struck" else {}
     return {"type": "scatter", "series": mark.order, "mark": True, "x": [mark.x], "y": [mark.y], **shown}
 
 

@@ -78,13 +78,16 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The dot at the design itself: ``hollow`` where it is none of the points; of one that is, a ``ring`` or a name."""
+    """The dot at the design itself: ``hollow`` where it is none of the points.
+
+    Of one that is, a ``ring``, a ring that is ``struck`` through, or a name.
+    """
 
     x: float
     y: float
     label: str
     order: int = 0
-    look: Literal["dot", "hollow", "ring", "name"] = "dot"
+    look: Literal["dot", "hollow", "ring", "struck", "name"] = "dot"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ def points_table(result: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
         "best",
         "front",
         "verified",
+        "simulation_meets",
     ]
     columns = [
         *[points["values"][field["name"]] for field in fields],
@@ -65,10 +66,12 @@ def points_table(result: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
         points["status"],
         points["reasons"],
     ]
-    front, verified = set(result["front"]), {row["place"]: row["state"] for row in result.get("verified", ())}
+    front, verified = set(result["front"]), {row["place"]: row for row in result.get("verified", ())}
     for place in range(points["count"]):
-        marks = ("yes" if place == result["best"] else "", "yes" if place in front else "", verified.get(place, ""))
-        yield [place, *[column[place] for column in columns], *marks]
+        marks = ("yes" if place == result["best"] else "", "yes" if place in front else "")
+        row = verified.get(place, {})
+        checked = (row.get("state", ""), {True: "yes", False: "no"}.get(row.get("meets"), ""))
+        yield [place, *[column[place] for column in columns], *marks, *checked]
 
 
 def _head(name: str, unit: str) -> str:

@@ -59,9 +59,10 @@ def document(job: Job) -> bytes | None:
 def result(job: Job) -> dict[str, Any]:
     """The result of a finished job; of a sweep with how the simulations of its best points went by now."""
     found: dict[str, Any] = job.result or {}
-    if job.purpose != Purpose.SWEEP:
+    if job.purpose != Purpose.SWEEP or "points" not in found:
         return found
-    return {**found, "verified": verification.told(found, team=job.team)}
+    rows = verification.told(found, team=job.team)
+    return {**found, "verified": rows, "answer": verification.answered(found, rows)}
 
 
 def log_lines(job: Job) -> list[JobLogLine]:

@@ -15,11 +15,14 @@ from planner.designs.serial import plain
 
 
 def answer(base: Estimate, found: Sweep) -> dict[str, Any]:
-    """``{sentence, metric, value}``: the best figure and the design that has it, or what keeps all from it."""
+    """``{sentence, metric, value}``: the best figure and the design that has it, or what keeps all from it.
+
+    What simulations say of it, ``{verified_best, simulated}``, is not known yet.
+    """
     metric = found.goal.objective
     value = None if found.best is None else found.points.figures[metric.name][found.best]
     sentence = _none(found) if found.best is None else _best(base, found, shown=show(value, metric.unit))
-    return {"sentence": sentence, "metric": metric.name, "value": value}
+    return {"sentence": sentence, "metric": metric.name, "value": value, "verified_best": None, "simulated": ""}
 
 
 def change_words(base: Estimate, change: Mapping[str, Any]) -> str:

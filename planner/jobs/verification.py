@@ -6,7 +6,7 @@ succeeded when its points are known, and a simulation that is run again, lost or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models.fields.json import KeyTransform
@@ -15,13 +15,15 @@ from django.utils.translation import gettext as _
 from planner.accounts.models import Team
 from planner.accounts.selectors import row_id, scoped
 from planner.core.batch import missed
+from planner.core.quantities import show
 from planner.core.result import Metric
 from planner.core.sweep import Sweep
 from planner.designs import estimation, serial
 from planner.designs.estimation import Estimate
 from planner.designs.texts import InvalidField
 from planner.jobs import services
-from planner.jobs.models import Job
+from planner.jobs.models import Job, State
+from planner.jobs.states import ACTIVE
 
 SEED = 1
 """Of all of them: designs of one load then meet the same requests."""
@@ -60,6 +62,46 @@ def told(result: Mapping[str, Any], *, team: Team) -> list[dict[str, Any]]:
     kept = result.get("verified", [])
     jobs = _jobs([row["job"] for row in kept if row["job"]], team=team)
     return [_told(row, jobs.get(row["job"]), result=result) for row in kept]
+
+
+def answered(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The answer of a sweep with what the simulations (``rows`` of `told`) say of it.
+
+    ``verified_best`` is the best place whose simulation holds every limit; ``simulated`` says in words whether that of
+    the best does, and which point to take where it does not.
+    """
+    upheld = [row["place"] for row in rows if row["meets"]]
+    figures = result["points"]["figures"][result["objective"]["metric"]]
+    sign = -1.0 if result["objective"]["direction"] == "higher" else 1.0
+    taken = min(upheld, key=lambda place: (sign * (figures[place] or 0.0), place), default=None)
+    if result["best"] in upheld:
+        taken = result["best"]
+    said = _said(rows, best=result["best"], taken=taken, at=lambda place: _figure(result, figures[place]))
+    return {**result["answer"], "verified_best": taken, "simulated": said}
+
+
+def _figure(result: Mapping[str, Any], value: float | None) -> str:
+    return show(value, result["objective"]["unit"])
+
+
+def _said(rows: Sequence[Mapping[str, Any]], *, best: int | None, taken: int | None, at: Callable[[int], str]) -> str:
+    mine = next((row for row in rows if row["place"] == best and row["state"] == State.SUCCEEDED), None)
+    if mine is None:
+        return ""
+    if mine["meets"]:
+        return _("Its simulation holds every limit that can be simulated.")
+    if mine["meets"] is None:
+        return _("Its simulation does not decide: %(reason)s") % {"reason": mine["reason"]}
+    misses = _("Its simulation misses a limit: %(reason)s") % {"reason": mine["reason"]}
+    if taken is not None:
+        holds = _("Point #%(number)d at %(figure)s holds in simulation.") % {"number": taken + 1, "figure": at(taken)}
+    elif any(row["state"] in ACTIVE for row in rows):
+        holds = _("The others are still being simulated.")
+    else:
+        holds = _(
+            "None of the points simulated is shown to hold: simulate more of them, or leave headroom in the limit."
+        )
+    return f"{misses} {holds}"
 
 
 def _begun(job: Job, base: Estimate, found: Sweep, place: int) -> dict[str, Any]:

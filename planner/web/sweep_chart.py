@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from django.utils.translation import gettext as _
 
@@ -62,7 +62,10 @@ def _title(result: Result) -> str:
 
 def _subtitle(result: Result, *, drawn: int, beyond: int) -> str:
     words = [_("%(n)s designs as estimated; the line is the front.") % {"n": f"{drawn:,}"}]
-    if any(row["state"] == "succeeded" for row in result.get("verified", ())):
+    simulated = [row for row in result.get("verified", ()) if row["state"] == "succeeded"]
+    if any(row["meets"] is False for row in simulated):
+        words.append(_("Ringed points are verified by simulation; one that misses a limit there is crossed out."))
+    elif simulated:
         words.append(_("Ringed points are verified by simulation."))
     if beyond:
         words.append(_("%(n)s more lie beyond the picture.") % {"n": f"{beyond:,}"})
@@ -194,15 +197,18 @@ def _limits(result: Result) -> Iterator[Limit]:
 
 def _marks(result: Result, *, present: Mapping[str, Metric]) -> Iterator[Mark]:
     x, y = _columns(result)
-    ringed = {row["place"] for row in result.get("verified", ()) if row["state"] == "succeeded"}
+    meets = {row["place"]: row["meets"] for row in result.get("verified", ()) if row["state"] == "succeeded"}
     best = result["best"]
-    for place in sorted(ringed | ({best} if best is not None else set())):
+    for place in sorted(meets.keys() | ({best} if best is not None else set())):
         at_x, at_y = x[place], y[place]
         if at_x is None or at_y is None:
             continue
         figure = show(at_y, result["objective"]["unit"]).split("/")[0]
         label = _("best %(figure)s") % {"figure": figure} if place == best else ""
-        yield Mark(at_x, at_y, label, look="ring" if place in ringed else "name")
+        look: Literal["ring", "struck", "name"] = "name"
+        if place in meets:
+            look = "struck" if meets[place] is False else "ring"
+        yield Mark(at_x, at_y, label, look=look)
     here = [_present(result, axis, present=present) for axis in ("against", "objective")]
     if here[0] is not None and here[1] is not None:
         yield Mark(here[0], here[1], _("as it is"), look="hollow")

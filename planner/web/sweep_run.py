@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from planner import kinds
 from planner.accounts.models import Team
@@ -26,6 +26,11 @@ from planner.web.views.jobs import progress_of
 
 MOST_FRONT = 12
 PRESET = "cheapest_within_slo"
+CHECKED = {
+    True: gettext_lazy("verified by simulation"),
+    False: gettext_lazy("misses in simulation"),
+    None: gettext_lazy("simulated, not decided"),
+}
 TONES = {State.SUCCEEDED: "ok", State.FAILED: "error", State.CANCELLED: "warning"}
 
 
@@ -171,6 +176,10 @@ def _counted(result: Mapping[str, Any]) -> str:
     verified = [row for row in result.get("verified", ()) if row["state"] == State.SUCCEEDED]
     if verified:
         said.append(_("%(n)d verified") % {"n": len(verified)})
+    if missing := sum(row["meets"] is False for row in verified):
+        said.append(
+            ngettext("%(n)d of them misses in simulation", "%(n)d of them miss in simulation", missing) % {"n": missing}
+        )
     return ", ".join(said)
 
 
@@ -181,16 +190,21 @@ def _answer(job: Job, *, result: Mapping[str, Any]) -> dict[str, Any]:
     value = found.get("value")
     number, unit = ("", "") if value is None else show_parts(value, result["objective"]["unit"])
     checked = next((row for row in result.get("verified", ()) if row["place"] == best), None)
+    meets = checked["meets"] if checked and checked["state"] == State.SUCCEEDED else None
     note = result["objective"]["label"]
-    if checked and checked["state"] == State.SUCCEEDED:
-        note += " · " + (_("misses in simulation") if checked["meets"] is False else _("verified by simulation"))
+    if found.get("simulated"):
+        note += f" · {CHECKED[meets]}"
+    instead = found.get("verified_best") if meets is False else None
     return {
         "figure": number,
         "unit": unit,
         "full": value,
         "sentence": found["sentence"],
         "note": note,
-        "tone": "ok" if best is not None else "error",
+        "tone": "error" if best is None else "warning" if meets is False else "ok",
+        "simulated": found.get("simulated", ""),
+        "simulated_icon": {True: "ok", False: "error", None: "warning"}[meets],
+        "instead": None if instead is None else {"number": instead + 1, "url": f"{_opens(job.id)}{instead}/"},
         "open_url": f"{_opens(job.id)}{best}/" if best is not None else "",
     }
 

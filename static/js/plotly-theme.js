@@ -2,7 +2,7 @@
 // Plotly (0.5 MB gzipped) is fetched only when a [data-plot] comes near the window; without it the SVG stays.
 // Figures come as {"data": [...], "layout": {...}} in <script type="application/json">, a data block the CSP does not
 // mind. Traces carry "series" 0..5 (or -1, neutral) instead of colours, "band" for an interval, "idle" for a tint,
-// "ring" for a circle about a point, "places" for what each point opens: the address in "opens", and its place.
+// "ring" for a circle about a point ("struck" through where it fails), "places" for what each point opens: the address in "opens", and its place.
 (() => {
   const DASH = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const MARK = ["circle", "square", "diamond", "triangle-up", "cross", "x"];
@@ -40,14 +40,14 @@
 
   function paint(trace, c) {
     if (trace.series === undefined) return trace;
-    const { series, band, idle, front, hollow, mark, segment, ring, places, ...rest } = trace;
+    const { series, band, idle, front, hollow, mark, segment, ring, struck, places, ...rest } = trace;
     const color = series < 0 ? c.axis : c.series[series % 6];
     if (rest.type === "heatmap") return { ...rest, colorscale: [[0, faded(color, 0.04)], [1, color]], xgap: 1, ygap: 1 };
     if (band) return { ...rest, fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faded(color, 0.16) };
     if (front) return { ...rest, line: { color: c.ink, width: 1.5, ...rest.line } };
     const whisker = rest.error_x ? { error_x: { ...rest.error_x, color: c.muted, thickness: 1.5, width: 4 } } : {};
     if (rest.type === "bar") return { ...rest, ...whisker, marker: { color: idle ? faded(color, 0.42) : color, line: { color: c.ground, width: segment ? 1.5 : 0 } }, textfont: { color: c.ink } };
-    if (ring) return { ...rest, marker: { symbol: "circle-open", size: 19, color: c.ink, line: { color: c.ink, width: 1.3 } } };
+    if (ring) return { ...rest, marker: { symbol: struck ? "circle-x-open" : "circle-open", size: 19, color: c.ink, line: { color: c.ink, width: 1.3 } } };
     const point = { symbol: MARK[Math.max(series, 0) % 6], size: mark ? 10 : 8, opacity: idle ? 0.42 : 1 };
     const fill = hollow ? { color: c.ground, line: { color, width: 2 } } : { color, line: { color: c.ground, width: 1.5 } };
     return {

@@ -188,6 +188,12 @@ def test_points_are_links_with_names_and_the_picture_is_no_single_image() -> Non
 def test_a_verified_point_is_ringed_and_what_misses_a_limit_is_shaded() -> None:
     kinds = [element.get("class", "") for element in parsed(svg.draw(samples.FRONT)).iter()]
     assert sum(kind.startswith("ring") for kind in kinds) == 1
+    struck = replace(samples.FRONT, marks=tuple(replace(mark, look="struck") for mark in samples.FRONT.marks[:1]))
+    assert [element.tag for element in parsed(svg.draw(struck)).iter() if "ring" in element.get("class", "")] == [
+        "circle",
+        "path",
+        "path",
+    ]
     assert kinds.count("no") == 1
     assert "no" not in [element.get("class", "") for element in parsed(svg.draw(samples.SCATTER)).iter()]
 

@@ -302,6 +302,27 @@ class TestVerified:
         (row,) = selectors.result(Job.objects.get(id=done.id))["verified"]
         assert row["meets"] is meets
         assert (row["reason"] is None) is meets
+        answer = selectors.result(Job.objects.get(id=done.id))["answer"]
+        assert answer["verified_best"] == (row["place"] if meets else None)
+        assert ("misses" in answer["simulated"]) is not meets
+
+    def test_where_the_simulation_contradicts_the_best_the_next_that_holds_is_named(self):
+        figures = {"cost": [1.0, 2.0, 3.0], "other": [9.0, 9.0, 9.0]}
+        objective = {"metric": "cost", "unit": "USD/h", "direction": "lower"}
+        answer = {"sentence": "The cheapest.", "metric": "cost", "value": 1.0}
+        result = {"points": {"figures": figures}, "objective": objective, "best": 0, "answer": answer}
+        rows = [
+            {"place": 0, "state": "succeeded", "meets": False, "reason": "TPOT P99: 52 ms."},
+            {"place": 2, "state": "succeeded", "meets": True, "reason": None},
+            {"place": 1, "state": "running", "meets": None, "reason": None},
+        ]
+        told = verification.answered(result, rows)
+        assert told["verified_best"] == 2
+        assert told["simulated"].endswith("TPOT P99: 52 ms. Point #3 at $3.00/h holds in simulation.")
+        rows[2] |= {"state": "succeeded", "meets": True}
+        assert verification.answered(result, rows)["verified_best"] == 1
+        unheld = [rows[0], {**rows[1], "meets": False}]
+        assert verification.answered(result, unheld)["simulated"].count("None of the points simulated") == 1
 
     def test_what_cannot_be_said_is_not_said(self, ask, run):
         done = run(ask(UNITS, constraints=[{"metric": "gpus", "at_most": 99}], verify=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from planner.charts.scale import Scale, tick_texts
 from planner.core.chart import Chart, Limit, Mark
 
 _TOP = 22.0
+_RING = 9.5
 _TICK_EVERY = 64  # units of the picture between two ticks of the x axis
 
 
@@ -225,15 +227,25 @@ def _marks(frame: Frame, *, ring: bool) -> None:
         frame.labels.taken.append(Area(x - 6, y - 6, x + 6, y + 6))
         if mark.look == "name":
             continue
-        if mark.look != "dot":
-            kind, size = ("ring", 9.5) if mark.look == "ring" else ("pt o", 5.0)
-            frame.canvas.marker(x, y, 0 if mark.look == "ring" else mark.order, size=size, kind=kind)
+        if mark.look == "hollow":
+            frame.canvas.marker(x, y, mark.order, size=5.0, kind="pt o")
+            continue
+        if mark.look in ("ring", "struck"):
+            _ring(frame, x, y, struck=mark.look == "struck")
             continue
         if ring:
             frame.canvas.marker(x, y, mark.order, size=6.5, kind="pt o")
         frame.canvas.marker(x, y, mark.order, size=4 if ring else 5.5)
     for mark in inside:
         _mark_label(frame, mark)
+
+
+def _ring(frame: Frame, x: float, y: float, *, struck: bool) -> None:
+    frame.canvas.marker(x, y, 0, size=_RING, kind="ring")
+    if struck:
+        low, high = -_RING * math.sqrt(0.5), _RING * math.sqrt(0.5)
+        for rise, fall in ((low, high), (high, low)):
+            frame.canvas.path(f"M{number(x + low)} {number(y + rise)}L{number(x + high)} {number(y + fall)}", "ring")
 
 
 def _mark_label(frame: Frame, mark: Mark) -> None:
