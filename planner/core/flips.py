@@ -98,9 +98,7 @@ def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
     for coarse in (below, above):
         side = list(coarse)
         for turns in CLASSES:
-            crossed = _steps(judge, dial, side=side, base=base)
-            mine = {key: step for key, step in crossed.items() if key[0] in turns}
-            for place, keys in _nearest(judge, dial, crossed=mine, base=base).items():
+            for place, keys in _nearest(judge, dial, side=side, turns=turns, base=base).items():
                 places.setdefault(place, []).extend(keys)
                 # Where a unit is bought, what its loss means may turn over for a short stretch: look there too.
                 side = sorted({*side, *place}, key=lambda at: abs(at - float(dial.value)))
@@ -117,32 +115,30 @@ def _moves_rank(judge: Judge, dial: Dial, *, looked: Sequence[Point]) -> bool:
 
 
 def _nearest(
-    judge: Judge, dial: Dial, *, crossed: Mapping[Key, tuple[float, float]], base: Mapping[Key, State]
+    judge: Judge, dial: Dial, *, side: Sequence[float], turns: frozenset[Turn], base: Mapping[Key, State]
 ) -> dict[tuple[float, float], list[Key]]:
     """The place nearest to the present value at which one of these turns over, and all that do so there."""
-    if not crossed:
+    holds, beyond, keys = _step(judge, dial, side=side, turns=turns, base=base)
+    if not keys:
         return {}
-    first = min(crossed.values(), key=lambda step: abs(step[0] - float(dial.value)))
-    keys = [key for key, step in crossed.items() if step == first]
-    place = _narrowed(judge, dial, keys=keys, base=base, holds=first[0], beyond=first[1])
+    place = _narrowed(judge, dial, keys=keys, base=base, holds=holds, beyond=beyond)
     return {place: _turned(judge.states({dial.name: dial.within(place[1])}), keys=keys, base=base)}
 
 
-def _steps(
-    judge: Judge, dial: Dial, *, side: Sequence[float], base: Mapping[Key, State]
-) -> dict[Key, tuple[float, float]]:
-    """Of each state the first step of the grid in which it turns over, going away from the present value."""
-    found: dict[Key, tuple[float, float]] = {}
+def _step(
+    judge: Judge, dial: Dial, *, side: Sequence[float], turns: frozenset[Turn], base: Mapping[Key, State]
+) -> tuple[float, float, list[Key]]:
+    """The first step of the grid, going away from the present value, in which some of these turn over; no further."""
     before = float(dial.value)
-    for place in side:
-        states = judge.states({dial.name: place})
+    mine = [key for key in base if key[0] in turns and not _is_itself(judge, dial, key=key)]
+    for place in side if mine else ():
+        states = judge.states({dial.name: place}, with_rival="rival" in turns)
         if states is None:
             break
-        for key, state in base.items():
-            if key not in found and states.get(key, state) != state and not _is_itself(judge, dial, key=key):
-                found[key] = (before, place)
+        if crossed := _turned(states, keys=mine, base=base):
+            return before, place, crossed
         before = place
-    return found
+    return before, before, []
 
 
 def _is_itself(judge: Judge, dial: Dial, *, key: Key) -> bool:

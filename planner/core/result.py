@@ -11,6 +11,7 @@ Direction = Literal["lower", "higher", "none"]
 Severity = Literal["info", "warning", "error"]
 Basis = Literal["exact", "measured", "calibrated", "extrapolated", "assumed", "simulated"]
 
+_FIGURES = ("value", "low", "high", "objective")
 SEVERITY_RANK: Mapping[str, int] = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -43,9 +44,9 @@ class Metric:
     """The formula with this design's own figures in it."""
 
     def __post_init__(self) -> None:
-        for name in ("value", "low", "high", "objective"):
-            figure = getattr(self, name)
+        for figure in (self.value, self.low, self.high, self.objective):
             if figure is not None and not math.isfinite(figure):
+                name = next(each for each in _FIGURES if getattr(self, each) is figure)
                 raise ValueError(f"metric {self.definition.name}: {name} is {figure}; give None and a finding instead")
 
     @property

@@ -163,15 +163,18 @@ def _gauss_legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return nodes, weights
 
 
-def _rule(law: CappedLognormal, *, lowest: float, count: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lengths and weights of an integral from the score ``lowest`` to the cap (or to where nothing is left)."""
+def _rule(
+    law: CappedLognormal, *, lowest: float, count: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Scores, lengths and weights of an integral from the score ``lowest`` to the cap (or to where nothing is left)."""
     reach = 8.0 + 2 * law.sigma + math.sqrt(2 * math.log(max(count, 1.0)))
     highest = min(math.log(law.cap_tokens / law.median_tokens) / law.sigma, reach)
     lowest = min(lowest, highest)
     nodes, weights = _gauss_legendre()
     half = (highest - lowest) / 2
-    tokens = law.median_tokens * np.exp(law.sigma * (lowest + half * (nodes + 1)))
-    return tokens, weights * half * law.sigma * tokens
+    scores = lowest + half * (nodes + 1)
+    tokens = law.median_tokens * np.exp(law.sigma * scores)
+    return scores, tokens, weights * (half * law.sigma) * tokens
 
 
 @lru_cache(maxsize=1024)
@@ -180,9 +183,8 @@ def _longest(law: CappedLognormal, *, count: float) -> float:
     if count <= 0:
         return 0.0
     lowest = max(float(ndtri(math.exp(-37 / count))), _LOWEST)
-    tokens, weights = _rule(law, lowest=lowest, count=count)
-    shorter = count * np.log(ndtr(law.score(tokens)))
-    return _length_at(law, lowest) + float(np.sum(weights * -np.expm1(shorter)))
+    scores, _tokens, weights = _rule(law, lowest=lowest, count=count)
+    return _length_at(law, lowest) - float(weights @ np.expm1(count * np.log(ndtr(scores))))
 
 
 @lru_cache(maxsize=1024)
@@ -190,7 +192,7 @@ def _longest_residual(law: CappedLognormal, *, count: float) -> float:
     """The same with the law of the remainder, F_e(x) = E[min(L, x)] / E[L]."""
     if count <= 0:
         return 0.0
-    tokens, weights = _rule(law, lowest=_LOWEST, count=count)
+    _scores, tokens, weights = _rule(law, lowest=_LOWEST, count=count)
     shares = np.minimum(law.limited_mean(tokens) / law.mean_tokens, 1.0)
     return _length_at(law, _LOWEST) + float(np.sum(weights * (1 - shares**count)))
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from planner.formulas.rollout_batch import LAST, Rollout, table
@@ -83,25 +84,26 @@ def cycle(rollout: Rollout) -> Cycle:
         if unfinished <= rollout.bound:
             return Cycle(rollout.train_s + rollout.pause_s, least, 0.0, rollout.bound - unfinished, waits=False)
     longest = table(rollout.law).longest
+    surplus = cache(partial(_surplus, rollout=rollout))  # the search asks for both ends once more
     bottom = max(least, longest / _MOST_VERSIONS)
-    if _surplus(math.log(bottom), rollout) <= 0:
+    if surplus(math.log(bottom)) <= 0:
         return _closed(rollout, tokens=bottom)
     most = 1.5 * longest + rollout.train_s / rollout.step.fixed_s
-    if _surplus(math.log(most), rollout) > 0:  # decode steps so slow that hardly any answer ends in a cycle
+    if surplus(math.log(most)) > 0:  # decode steps so slow that hardly any answer ends in a cycle
         return _closed(rollout, tokens=most)
-    logarithm = brentq(_surplus, math.log(bottom), math.log(most), args=(rollout,), xtol=1e-4)
+    logarithm = brentq(surplus, math.log(bottom), math.log(most), xtol=1e-4)
     return _closed(rollout, tokens=math.exp(logarithm))
 
 
 def _closed(rollout: Rollout, *, tokens: float) -> Cycle:
     step_s = rollout.cycle_s(tokens) + rollout.pause_s
-    return Cycle(step_s, tokens, _taken(rollout, tokens=tokens), 0.0, waits=True)
+    return Cycle(step_s, tokens, _taken(rollout, tokens=tokens, ages=rollout.ages(tokens)), 0.0, waits=True)
 
 
-def _taken(rollout: Rollout, *, tokens: float) -> float:
+def _taken(rollout: Rollout, *, tokens: float, ages: NDArray[np.float64]) -> float:
     """Tokens gained from the start of a cycle until the trainer takes its groups."""
-    places, means = _PHASES * tokens, table(rollout.law)
-    written = means.written(rollout.ages(tokens)[:, None] + places).sum(axis=0)
+    places, known = _PHASES * tokens, table(rollout.law)
+    written = np.interp(ages[:, None] + places, known.places, known.means).sum(axis=0)
     elapsed_s = rollout.step.fixed_s * places + rollout.step.sequence_s * rollout.answers * (written - written[0])
     return float(np.interp(rollout.cycle_s(tokens) - rollout.train_s, elapsed_s, places))
 
@@ -109,8 +111,9 @@ def _taken(rollout: Rollout, *, tokens: float) -> float:
 def _surplus(logarithm: float, rollout: Rollout) -> float:
     """Logarithm, nearly a line, of the groups unfinished when the trainer wants to begin over those that may be."""
     tokens = math.exp(logarithm)
-    places = rollout.ages(tokens) + _taken(rollout, tokens=tokens)
-    unfinished = max(float(np.sum(rollout.unfinished(places, tokens=tokens))), _NONE)
+    ages = rollout.ages(tokens)
+    places = ages + _taken(rollout, tokens=tokens, ages=ages)
+    unfinished = max(float(rollout.unfinished(places, tokens=tokens).sum()), _NONE)
     return math.log(unfinished / (rollout.bound + LAST / rollout.groups))
 
 

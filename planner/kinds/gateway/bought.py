@@ -9,7 +9,7 @@ from planner.core.fleet import Failures, Fleet, Item, Pool, TokenBasis, purposes
 from planner.core.result import Result
 from planner.core.text import gettext_noop as _
 from planner.kinds.gateway.bill import GB, PARTS
-from planner.kinds.gateway.plan import Plan, plan
+from planner.kinds.gateway.plan import Plan, plan_of
 from planner.kinds.gateway.spec import GatewaySpec
 
 IDLE = frozenset({"replicas_spare", "replicas_headroom"})
@@ -17,7 +17,7 @@ IDLE = frozenset({"replicas_spare", "replicas_headroom"})
 
 def fleet(spec: GatewaySpec, result: Result, _catalog: Catalog) -> Fleet:
     """Gateway replicas, the instances behind them, and traffic."""
-    made = plan(spec)
+    made = plan_of(spec)
     traffic = made.load.egress_bytes_per_s
     egress_usd = traffic * 3600 / GB * spec.egress_usd_per_gb
     return Fleet(

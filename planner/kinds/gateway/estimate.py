@@ -8,7 +8,7 @@ from planner.core.result import Answer, LazySeries, Result
 from planner.core.wording import counted, percent
 from planner.kinds.gateway.figures import metrics
 from planner.kinds.gateway.findings import findings
-from planner.kinds.gateway.plan import Plan, plan
+from planner.kinds.gateway.plan import Plan, plan_of
 from planner.kinds.gateway.policies import Outcome
 from planner.kinds.gateway.series import all_series
 from planner.kinds.gateway.spec import GatewaySpec
@@ -34,7 +34,7 @@ SOURCES = {
 
 def estimate(spec: GatewaySpec, catalog: Catalog) -> Result:
     """Size the gateway for its peak, compare the policies, and say what binds and what breaks."""
-    return answer(plan(spec), catalog=catalog)
+    return answer(plan_of(spec), catalog=catalog)
 
 
 def answer(made: Plan, *, catalog: Catalog) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.formulas import prefix_index
 from planner.kinds.gateway.bill import Bill, bill_of
@@ -14,6 +15,8 @@ from planner.kinds.gateway.overload import Overload, overload_of
 from planner.kinds.gateway.policies import Policies, policies_of
 from planner.kinds.gateway.replicas import Sizing, of, sizing
 from planner.kinds.gateway.spec import GatewaySpec
+
+_KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,12 @@ def plan(spec: GatewaySpec) -> Plan:
         overload=overload_of(spec, chosen=policies.chosen),
         bill=bill_of(spec, load=load, sizing=sized),
     )
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(spec: GatewaySpec) -> Plan:
+    """`plan`, kept for who asks next: after the estimate what counts the units."""
+    return plan(spec)
 
 
 def gateway_s(spec: GatewaySpec) -> float:

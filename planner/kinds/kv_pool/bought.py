@@ -10,7 +10,7 @@ from planner.core.result import Result
 from planner.core.text import gettext_noop as _
 from planner.formulas import sizing
 from planner.kinds.kv_pool import money
-from planner.kinds.kv_pool.plan import Plan, plan
+from planner.kinds.kv_pool.plan import Plan, plan_of
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import DRAM, SSD
 
@@ -20,7 +20,7 @@ IDLE = frozenset({"idle"})
 
 def fleet(spec: KvPoolSpec, result: Result, catalog: Catalog) -> Fleet:
     """Prefill units and the bytes of the tiers."""
-    made = plan(spec, catalog=catalog)
+    made = plan_of(spec, catalog=catalog)
     stored = made.room.stored_bytes
     dram_usd, ssd_usd = money.tiers_usd_per_h(made)
     return Fleet(

@@ -8,7 +8,7 @@ from planner.core.result import Answer, LazySeries, Result
 from planner.core.wording import counted
 from planner.kinds.kv_pool.figures import metrics
 from planner.kinds.kv_pool.findings import findings
-from planner.kinds.kv_pool.plan import Plan, plan
+from planner.kinds.kv_pool.plan import Plan, plan_of
 from planner.kinds.kv_pool.series import all_series
 from planner.kinds.kv_pool.spec import KvPoolSpec
 from planner.kinds.kv_pool.tiers import SSD
@@ -28,7 +28,7 @@ SAME = 0.02
 
 def estimate(spec: KvPoolSpec, catalog: Catalog) -> Result:
     """Work out what the tiers hit, what that saves, and what binds."""
-    return answer(plan(spec, catalog=catalog))
+    return answer(plan_of(spec, catalog=catalog))
 
 
 def answer(made: Plan) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ _DIGITS = 7
 """Of a hit share: what an approximation says beyond is noise."""
 _TIMES_S: Array = 10.0 ** np.arange(-5.0, 12.0, 1 / 64)
 """At which it is known how much has come back."""
+_KEPT = 32
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,12 @@ def plan(given: KvPoolSpec, *, catalog: Catalog, trace: traces.Trace | None = No
     facts = physics(spec, catalog=catalog, block_tokens=block_tokens)
     sorts = traces.sorts(trace) if trace is not None else own_sorts(spec)
     return _worked(given, spec, catalog=catalog, trace=trace, facts=facts, sorts=sorts, start=start)
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(spec: KvPoolSpec, *, catalog: Catalog) -> Plan:
+    """`plan` with nothing else given, kept for who asks next: after the estimate what counts the units."""
+    return plan(spec, catalog=catalog)
 
 
 def at_rates(made: Plan, *, turns_per_s: Sequence[float]) -> list[Plan]:

@@ -9,8 +9,8 @@ from planner.core.fleet import Failures, Fleet, Pool, TokenBasis, purposes_of
 from planner.core.result import Result
 from planner.core.text import gettext_noop as _
 from planner.formulas import sizing
-from planner.kinds.llm_serving.fleet import Role, fleet_for
-from planner.kinds.llm_serving.physics import physics
+from planner.kinds.llm_serving.fleet import Role
+from planner.kinds.llm_serving.plan import plan_of
 from planner.kinds.llm_serving.spec import LlmServingSpec
 
 PARTS = ("prefill_used", "decode_used", "headroom", "spare_units", "whole_units")
@@ -22,7 +22,7 @@ _SIZE = {"prefill": "prefill_unit_gpus", "decode": "decode_unit_gpus", "replica"
 
 def fleet(spec: LlmServingSpec, result: Result, catalog: Catalog) -> Fleet:
     """Prefill and decode units, or replicas."""
-    made = fleet_for(spec, physics=physics(spec, catalog=catalog), rps=spec.peak_rps)
+    made = plan_of(spec, catalog=catalog).fleet
     return Fleet(
         pools=tuple(_pool(spec, role) for role in made.roles),
         purposes=purposes_of(result, names=PARTS, idle=IDLE),

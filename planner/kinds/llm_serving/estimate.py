@@ -9,7 +9,7 @@ from planner.kinds.llm_serving import nearest
 from planner.kinds.llm_serving.figures import metrics, ttft_parts
 from planner.kinds.llm_serving.findings import findings
 from planner.kinds.llm_serving.fleet import Role
-from planner.kinds.llm_serving.plan import Plan, plan
+from planner.kinds.llm_serving.plan import Plan, plan_of
 from planner.kinds.llm_serving.series import all_series
 from planner.kinds.llm_serving.spec import LlmServingSpec
 from planner.kinds.llm_serving.words import percent
@@ -27,7 +27,7 @@ FACTS = (
 
 def estimate(spec: LlmServingSpec, catalog: Catalog) -> Result:
     """Size the fleet for its peak, check memory, links and latency, and say what binds."""
-    return answer(plan(spec, catalog=catalog), catalog=catalog)
+    return answer(plan_of(spec, catalog=catalog), catalog=catalog)
 
 
 def answer(made: Plan, *, catalog: Catalog) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from planner.core.catalog import Catalog, Gpu, Llm
 from planner.formulas import cost, power, reliability, sizing
@@ -11,6 +12,8 @@ from planner.kinds.llm_serving.fleet import Fleet, Role, fleet_for, rate_within_
 from planner.kinds.llm_serving.percentiles import Latencies, latencies, slow_end
 from planner.kinds.llm_serving.physics import Physics, derived_kv_bytes_per_token, physics
 from planner.kinds.llm_serving.spec import LlmServingSpec
+
+_KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,12 @@ def plan(spec: LlmServingSpec, *, catalog: Catalog, bought: Fleet | None = None)
         slow=slow_end(spec, physics=facts.slower(spread), fleet=fleet, rps=spec.peak_rps),
         llm_kv_bytes_per_token=derived_kv_bytes_per_token(spec, llm=catalog.llm(spec.llm)),
     )
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(spec: LlmServingSpec, *, catalog: Catalog) -> Plan:
+    """`plan` with nothing else given, kept for who asks next: after the estimate what counts the units."""
+    return plan(spec, catalog=catalog)
 
 
 def rates_in_use(facts: Physics, *, high: bool) -> tuple[float, float]:

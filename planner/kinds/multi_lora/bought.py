@@ -9,7 +9,7 @@ from planner.core.fleet import GPUS_PER_NODE, Fleet, Pool, TokenBasis, purposes_
 from planner.core.result import Result
 from planner.core.text import gettext_noop as _
 from planner.formulas import sizing
-from planner.kinds.multi_lora.plan import Plan, plan
+from planner.kinds.multi_lora.plan import Plan, plan_of
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 
 PARTS = ("base", "adapter_steps", "slot_rent", "loads", "idle", "spare")
@@ -18,7 +18,7 @@ IDLE = frozenset({"idle", "spare"})
 
 def fleet(spec: MultiLoraSpec, result: Result, catalog: Catalog) -> Fleet:
     """Replicas, and those that serve first requests while an adapter loads."""
-    made = plan(spec, catalog=catalog)
+    made = plan_of(spec, catalog=catalog)
     cold = (_cold(made),) if spec.cold_replicas else ()
     return Fleet(
         pools=(_replicas(made), *cold),

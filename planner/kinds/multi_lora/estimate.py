@@ -8,7 +8,7 @@ from planner.core.result import Answer, LazySeries, Result
 from planner.core.wording import counted, percent
 from planner.kinds.multi_lora.figures import metrics
 from planner.kinds.multi_lora.findings import findings
-from planner.kinds.multi_lora.plan import Plan, plan
+from planner.kinds.multi_lora.plan import Plan, plan_of
 from planner.kinds.multi_lora.series import all_series
 from planner.kinds.multi_lora.spec import MultiLoraSpec
 from planner.kinds.multi_lora.steps import LAUNCHES
@@ -37,7 +37,7 @@ SOURCES = {
 
 def estimate(spec: MultiLoraSpec, catalog: Catalog) -> Result:
     """Size the replicas, say what adapters cost them, and what binds and breaks."""
-    return answer(plan(spec, catalog=catalog))
+    return answer(plan_of(spec, catalog=catalog))
 
 
 def answer(made: Plan) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from planner.kinds.multi_lora.waiting import law_of_residence, slot_waits_of, un
 FELT, SETTLING = 0.02, 6
 SETTLED, WAITED_S = 20, 0.01
 """Mean waits for a slot after which they are what they stay (simulated with sixteen slots: 17), and what is felt."""
+_KEPT = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +151,12 @@ def plan(given: MultiLoraSpec, *, catalog: Catalog) -> Plan:
     """Work a design out: adapters, memory, replicas, latencies; raises `MissingFigure`."""
     trace = trace_of(given, catalog=catalog)
     return planned(given, catalog=catalog, trace=trace)
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(spec: MultiLoraSpec, *, catalog: Catalog) -> Plan:
+    """`plan`, kept for who asks next: after the estimate what counts the units."""
+    return plan(spec, catalog=catalog)
 
 
 def planned(given: MultiLoraSpec, *, catalog: Catalog, trace: Trace | None) -> Plan:

@@ -10,7 +10,7 @@ from planner.core.result import Result
 from planner.core.text import gettext_noop as _
 from planner.formulas import sizing
 from planner.kinds.rl_rollout.bill import PARTS
-from planner.kinds.rl_rollout.plan import Plan, plan
+from planner.kinds.rl_rollout.plan import Plan, plan_of
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
 IDLE = frozenset({"rollout_idle", "training_idle"})
@@ -18,7 +18,7 @@ IDLE = frozenset({"rollout_idle", "training_idle"})
 
 def fleet(spec: RlRolloutSpec, result: Result, catalog: Catalog) -> Fleet:
     """Rollout instances, the training job and its scorers; co-located the job generates too."""
-    made = plan(spec, catalog=catalog)
+    made = plan_of(spec, catalog=catalog)
     priced = result.value("cost_usd_per_h") is not None
     rollout = _rollout(made, priced=priced)
     scorers = made.turn.pool.scorers

@@ -10,7 +10,7 @@ from planner.kinds.rl_rollout.figures import metrics
 from planner.kinds.rl_rollout.findings import findings
 from planner.kinds.rl_rollout.inputs_fleet import MODE_LABELS
 from planner.kinds.rl_rollout.physics import ENGINE
-from planner.kinds.rl_rollout.plan import Plan, plan
+from planner.kinds.rl_rollout.plan import Plan, plan_of
 from planner.kinds.rl_rollout.series import all_series
 from planner.kinds.rl_rollout.spec import RlRolloutSpec
 
@@ -37,7 +37,7 @@ SOURCES = {
 
 def estimate(spec: RlRolloutSpec, catalog: Catalog) -> Result:
     """Size rollout beside training, compare the modes, and say what binds and what is stale."""
-    return answer(plan(spec, catalog=catalog), catalog=catalog)
+    return answer(plan_of(spec, catalog=catalog), catalog=catalog)
 
 
 def answer(made: Plan, *, catalog: Catalog) -> Result:

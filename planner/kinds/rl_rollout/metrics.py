@@ -279,7 +279,9 @@ def figure(
     working: str = "",
 ) -> Metric:
     """A metric of this kind by name."""
-    least = SMALLEST.get(BY_NAME[name].unit, 0.0)
-    value, low, high = (0.0 if one is not None and abs(one) < least else one for one in (value, low, high))
+    definition = BY_NAME[name]
+    least = SMALLEST.get(definition.unit)
+    if least is not None:
+        value, low, high = (0.0 if one is not None and abs(one) < least else one for one in (value, low, high))
     known: Basis = basis or ("exact" if name in EXACT else "assumed")
-    return Metric(BY_NAME[name], value, low=low, high=high, basis=known, objective=objective, working=working)
+    return Metric(definition, value, low=low, high=high, basis=known, objective=objective, working=working)

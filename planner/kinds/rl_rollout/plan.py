@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from planner.core.catalog import Catalog
 from planner.formulas.answer_lengths import AnswerLengths
@@ -28,6 +28,7 @@ from planner.kinds.rl_rollout.sync import Sync, ideal_s, switch_s, sync_of
 from planner.kinds.rl_rollout.turn import Turn, useful_samples
 
 _LOOSE = 64.0
+_KEPT = 32
 
 
 @dataclass(frozen=True)
@@ -137,3 +138,9 @@ def plan(spec: RlRolloutSpec, *, catalog: Catalog, law: AnswerLengths | None = N
         returned=returned_of(base),
         bill=bill_of(base, turn=turn, training_gpus=spec.training_gpus),
     )
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(spec: RlRolloutSpec, *, catalog: Catalog) -> Plan:
+    """`plan` with nothing else given, kept for who asks next: after the estimate what counts the units."""
+    return plan(spec, catalog=catalog)
