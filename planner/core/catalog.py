@@ -183,6 +183,7 @@ class Table:
 class Catalog(Protocol):
     """What an estimator may ask. Lookups accept slugs and aliases and raise `UnknownEntry`."""
 
+    def __hash__(self) -> int: ...
     @property
     def digest(self) -> str: ...
     @property

@@ -14,8 +14,10 @@ from planner.core.flip_judge import Judge
 from planner.core.flip_words import Event, Key, Seen, State, Turn, events_of, sentence
 from planner.core.probing import Point
 
-FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.2, 1.4, 2.0, 4.0)
+FACTORS = (0.25, 0.5, 0.9, 1.1, 2.0, 4.0)
 """Of its value, where an input is looked at: from a quarter to four times."""
+CLOSER = (0.7, 0.8, 0.9, 1.1, 1.2, 1.4)
+"""Where it is looked at besides, between two of those that differ."""
 COUNTS = (1, 2, 4, 8)
 """Where a whole input that is zero is looked at."""
 SHARES = (0.1, 0.3, 1.0)
@@ -68,18 +70,50 @@ def _nearness(flip: Flip) -> tuple[float, str]:
     return (abs(flip.relative) if flip.relative is not None else 1.0, flip.dial.label)
 
 
-def grid(dial: Dial) -> tuple[list[float], list[float]]:
-    """Where an input is looked at below and above its value, going away from it."""
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Where an input is looked at to one side of its value, going away from it; ``closer`` where something differs."""
+
+    places: tuple[float, ...]
+    closer: tuple[float, ...] = ()
+
+    def between(self, near: float, far: float) -> tuple[float, ...]:
+        """Places from one on to the other, that included."""
+        low, high = min(near, far), max(near, far)
+        return (*(place for place in self.closer if low < place < high), far)
+
+    def beside(self, places: Sequence[float], *, value: float) -> Side:
+        """With these looked at as well."""
+        return Side(tuple(sorted({*self.places, *places}, key=lambda at: abs(at - value))), self.closer)
+
+
+def sides(dial: Dial) -> tuple[Side, Side]:
+    """Where an input is looked at below its value, and above it."""
     value = float(dial.value)
+    closer: list[float] = []
     if value:
-        wanted = [dial.within(round(value * f) if dial.is_whole else value * f) for f in FACTORS]
-        wanted += [dial.value - 1, dial.value + 1] if dial.is_whole else []
+        # A whole input is looked at beside its value instead of a tenth away.
+        factors = [f for f in FACTORS if not dial.is_whole or abs(f - 1) > 0.2]
+        places = [_times(dial, factor) for factor in factors]
+        places += [dial.within(value - 1), dial.within(value + 1)] if dial.is_whole else []
+        closer = [_times(dial, factor) for factor in CLOSER]
     elif dial.is_whole:
-        wanted = [float(count) for count in COUNTS]
+        places = [dial.within(float(count)) for count in COUNTS]
     else:
-        wanted = [share * dial.most for share in SHARES] if dial.most and dial.most <= 1 else []
-    places = sorted({dial.within(place) for place in wanted} - {dial.value})
-    return [place for place in reversed(places) if place < value], [place for place in places if place > value]
+        places = [dial.within(share * dial.most) for share in SHARES] if dial.most and dial.most <= 1 else []
+    return _side(places, closer, value=value, sign=-1), _side(places, closer, value=value, sign=1)
+
+
+def _times(dial: Dial, factor: float) -> float:
+    return dial.within(round(dial.value * factor) if dial.is_whole else float(dial.value) * factor)
+
+
+def _side(places: Sequence[float], closer: Sequence[float], *, value: float, sign: int) -> Side:
+    mine = [
+        tuple(sorted({at for at in listed if sign * (at - value) > 0}, key=lambda at: sign * at))
+        for listed in (places, closer)
+    ]
+    return Side(*mine)
 
 
 def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
@@ -88,20 +122,21 @@ def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
     Of verdicts, of units and of ranks the nearest to either side.
     """
     base = judge.states({}) or {}
-    below, above = grid(dial)
-    looked = [judge.probe.at({dial.name: place}) for place in (*below[:1], *below[-1:], *above[:1], *above[-1:])]
+    both = sides(dial)
+    looked = [judge.probe.at({dial.name: at}) for side in both for at in (*side.places[:1], *side.places[-1:])]
     if all(point.told() == judge.probe.at({}).told() for point in looked):
         return
     if judge.rival is not None and not _moves_rank(judge, dial, looked=looked):
         judge = replace(judge, rival=None)
     places: dict[tuple[float, float], list[Key]] = {}
-    for coarse in (below, above):
-        side = list(coarse)
+    for side in both:
+        found: list[tuple[float, float]] = []
         for turns in CLASSES:
-            for place, keys in _nearest(judge, dial, side=side, turns=turns, base=base).items():
+            # Where a unit is bought, what its loss means may turn over for a short stretch: look there too.
+            there = side.beside([at for place in found for at in place], value=float(dial.value))
+            for place, keys in _nearest(judge, dial, side=there, turns=turns, base=base).items():
                 places.setdefault(place, []).extend(keys)
-                # Where a unit is bought, what its loss means may turn over for a short stretch: look there too.
-                side = sorted({*side, *place}, key=lambda at: abs(at - float(dial.value)))
+                found.append(place)
     for (holds, value), keys in places.items():
         yield _flip(judge, dial, holds=holds, value=value, keys=keys)
 
@@ -115,29 +150,33 @@ def _moves_rank(judge: Judge, dial: Dial, *, looked: Sequence[Point]) -> bool:
 
 
 def _nearest(
-    judge: Judge, dial: Dial, *, side: Sequence[float], turns: frozenset[Turn], base: Mapping[Key, State]
+    judge: Judge, dial: Dial, *, side: Side, turns: frozenset[Turn], base: Mapping[Key, State]
 ) -> dict[tuple[float, float], list[Key]]:
     """The place nearest to the present value at which one of these turns over, and all that do so there."""
     holds, beyond, keys = _step(judge, dial, side=side, turns=turns, base=base)
     if not keys:
         return {}
-    place = _narrowed(judge, dial, keys=keys, base=base, holds=holds, beyond=beyond)
-    return {place: _turned(judge.states({dial.name: dial.within(place[1])}), keys=keys, base=base)}
+    place, turned = _narrowed(judge, dial, keys=keys, base=base, holds=holds, beyond=beyond)
+    return {place: turned}
 
 
 def _step(
-    judge: Judge, dial: Dial, *, side: Sequence[float], turns: frozenset[Turn], base: Mapping[Key, State]
+    judge: Judge, dial: Dial, *, side: Side, turns: frozenset[Turn], base: Mapping[Key, State]
 ) -> tuple[float, float, list[Key]]:
     """The first step of the grid, going away from the present value, in which some of these turn over; no further."""
-    before = float(dial.value)
     mine = [key for key in base if key[0] in turns and not _is_itself(judge, dial, key=key)]
-    for place in side if mine else ():
+    before, was = float(dial.value), base
+    for place in side.places if mine else ():
         states = judge.states({dial.name: place}, with_rival="rival" in turns)
         if states is None:
             break
-        if crossed := _turned(states, keys=mine, base=base):
-            return before, place, crossed
-        before = place
+        # Whatever differs: where units step, what the loss of one means may turn over and back.
+        differs = any(states.get(key, state) != state for key, state in was.items())
+        for at in side.between(before, place) if differs else (place,):
+            if crossed := _turned(judge.states({dial.name: at}, with_rival="rival" in turns), keys=mine, base=base):
+                return before, at, crossed
+            before = at
+        was = states
     return before, before, []
 
 
@@ -150,43 +189,54 @@ def _is_itself(judge: Judge, dial: Dial, *, key: Key) -> bool:
 
 
 def _narrowed(
-    judge: Judge, dial: Dial, *, keys: Sequence[Key], base: Mapping[Key, State], holds: float, beyond: float
-) -> tuple[float, float]:
-    """The last value at which all these states are as at present, and the first at which one is not."""
-    ranked = any(turn == "rival" for turn, _name in keys)
-    aim = _Aim(judge, dial, key=keys[0], base=base)
+    judge: Judge, dial: Dial, *, keys: list[Key], base: Mapping[Key, State], holds: float, beyond: float
+) -> tuple[tuple[float, float], list[Key]]:
+    """The last value at which all these states are as at present, the first at which some are not, and those."""
+    aim = _Aim(judge, dial, base=base)
     for _turn in range(_HALVINGS):
         if _is_close(dial, holds, beyond):
             break
-        middle = float(int((holds + beyond) / 2)) if dial.is_whole else aim(holds, beyond)
-        states = judge.states({dial.name: dial.within(middle)}, with_rival=ranked)
-        holds, beyond = (holds, middle) if _turned(states, keys=keys, base=base) else (middle, beyond)
-    return holds, beyond
+        middle = float(int((holds + beyond) / 2)) if dial.is_whole else aim(holds, beyond, keys=keys)
+        states = judge.states({dial.name: dial.within(middle)}, with_rival=_is_ranked(keys))
+        if turned := _turned(states, keys=keys, base=base):
+            beyond, keys = middle, turned
+        else:
+            holds = middle
+    return (holds, beyond), keys
+
+
+def _is_ranked(keys: Sequence[Key]) -> bool:
+    return any(turn == "rival" for turn, _name in keys)
 
 
 class _Aim:
-    """Where to look next between two places: at the root of the line between them, a little to one side and then to
-    the other, so that both come close; every third time in the middle, whatever the line says."""
+    """Where to look next between two places: at the nearest root of the lines between them, a little to one side and
+    then to the other, so that both come close; every third time in the middle, whatever the lines say."""
 
-    def __init__(self, judge: Judge, dial: Dial, *, key: Key, base: Mapping[Key, State]) -> None:
-        self._judge, self._dial, self._key, self._was, self._looks = judge, dial, key, base[key], 0
+    def __init__(self, judge: Judge, dial: Dial, *, base: Mapping[Key, State]) -> None:
+        self._judge, self._dial, self._base, self._looks = judge, dial, base, 0
 
-    def __call__(self, holds: float, beyond: float) -> float:
+    def __call__(self, holds: float, beyond: float, *, keys: Sequence[Key]) -> float:
         self._looks += 1
-        ends = [self._margin(place, beyond=beyond) for place in (holds, beyond)]
         middle = (holds + beyond) / 2
-        first, second = ends
-        if self._looks % 3 == 0 or first is None or second is None or first * second >= 0:
+        roots = [root for key in keys if (root := self._root(key, holds, beyond)) is not None]
+        if self._looks % 3 == 0 or not roots:
             return middle
-        root = holds + (beyond - holds) * first / (first - second)
         nudge = 0.4 * _close(self._dial, holds, beyond) * (1 if beyond > holds else -1)
-        root += -nudge if self._looks % 3 == 1 else nudge
+        root = min(roots, key=lambda at: abs(at - holds)) + (-nudge if self._looks % 3 == 1 else nudge)
         return root if min(holds, beyond) < root < max(holds, beyond) else middle
 
-    def _margin(self, place: float, *, beyond: float) -> float | None:
+    def _root(self, key: Key, holds: float, beyond: float) -> float | None:
+        first, second = (self._margin(key, place, beyond=beyond) for place in (holds, beyond))
+        if first is None or second is None or first * second >= 0:
+            return None
+        return holds + (beyond - holds) * first / (first - second)
+
+    def _margin(self, key: Key, place: float, *, beyond: float) -> float | None:
         change = {self._dial.name: self._dial.within(place)} if place != float(self._dial.value) else {}
-        then = (self._judge.states({self._dial.name: self._dial.within(beyond)}) or {}).get(self._key, self._was)
-        return self._judge.margin(self._key, change, grows=then > self._was)
+        far = {self._dial.name: self._dial.within(beyond)}
+        then = (self._judge.states(far, with_rival=_is_ranked([key])) or {}).get(key, self._base[key])
+        return self._judge.margin(key, change, grows=then > self._base[key])
 
 
 def _is_close(dial: Dial, holds: float, beyond: float) -> bool:
@@ -207,7 +257,8 @@ def _flip(judge: Judge, dial: Dial, *, holds: float, value: float, keys: Sequenc
     change = {dial.name: dial.within(value)}
     before, after = judge.probe.at({}), judge.probe.at(change)
     pools = {pool.name: pool for pool in judge.fleet(after).pools} if judge.fleet else {}
-    seen = Seen(before, after, was=judge.states({}) or {}, becomes=judge.states(change) or {}, pools=pools)
+    becomes = judge.states(change, with_rival=_is_ranked(keys)) or {}
+    seen = Seen(before, after, was=judge.states({}) or {}, becomes=becomes, pools=pools)
     events = tuple(events_of(seen, keys=keys, cost=judge.cost))
     relative = (value - float(dial.value)) / abs(float(dial.value)) if dial.value else None
     said = sentence(dial, holds=holds, value=value, relative=relative, events=events)
