@@ -49,7 +49,7 @@ def _bars(pool: PoolReliability) -> Chart:
             left = level.left[domain.name]
             if left is not None:
                 seen.setdefault(left, []).append(_short(domain.label))
-        cases += [f"N + {level.spares:,}: {_joined(names)} lost" for names in seen.values()]
+        cases += [f"N + {level.spares:,}, {_joined(names)} lost" for names in seen.values()]
         shares += list(seen)
     return Chart(
         name=f"left_{pool.name}",

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from planner import kinds
 from planner.designs import services as designs
+from planner.web.launch_rows import setting_groups
 
 REAL = kinds.all_kinds
 KIND = next(slug for slug in kinds.all_kinds() if "tensor_parallel" in kinds.get(slug).spec.model_fields)
@@ -66,3 +67,19 @@ def test_a_target_or_a_file_nobody_knows_is_not_there(signed_in, made) -> None:
 
 def test_a_kind_without_a_launch_has_no_page(signed_in, design) -> None:
     assert signed_in("vera").get(reverse("web:design-launch", args=[design.id])).status_code == 404
+
+
+def test_settings_that_roles_share_are_told_once() -> None:
+    def row(role, flag, text):
+        return {"program": "engine", "role": role, "flag": flag, "value": text, "text": text, "why": "because"}
+
+    rows = [row(role, "--port", "8000") for role in ("prefill", "decode")]
+    rows += [row("prefill", "--tp", "4"), row("decode", "--rank", "0"), row("decode", "--rank", "$RANK")]
+    told = [
+        (group["roles"], [(each["flag"], each["texts"]) for each in group["rows"]]) for group in setting_groups(rows)
+    ]
+    assert told == [
+        ("prefill · decode", [("--port", ["8000"])]),
+        ("prefill", [("--tp", ["4"])]),
+        ("decode", [("--rank", ["0", "$RANK"])]),
+    ]

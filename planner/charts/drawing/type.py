@@ -21,6 +21,8 @@ _BOLD = (
     "748,481,495,443,324,255,324,513"
 )
 _WIDTHS = {False: [int(n) for n in _REGULAR.split(",")], True: [int(n) for n in _BOLD.split(",")]}
+_OTHERS = {"…": 956, "—": 800, "→": 838, "←": 838, "↓": 838, "↑": 838, "≥": 838, "≤": 838, "≈": 838}
+"""Wider than most characters beyond those, in either weight."""
 _WIDE_FROM = 0x2E80  # CJK and full-width forms take a whole em
 
 
@@ -36,7 +38,7 @@ def width(text: str, *, bold: bool = False, size: float = SIZE) -> float:
         elif code == 0xA0:
             thousandths += table[0]
         else:
-            thousandths += 1000 if code >= _WIDE_FROM else 560
+            thousandths += 1000 if code >= _WIDE_FROM else _OTHERS.get(character, 560)
     return thousandths * size / 1000
 
 

@@ -15,6 +15,7 @@ from planner.core.launch import UnknownTarget
 from planner.designs import launches
 from planner.designs.models import Design
 from planner.web import deciding
+from planner.web.launch_rows import setting_groups
 from planner.web.security import TeamRequest, member_required
 
 
@@ -27,7 +28,7 @@ def launch(request: TeamRequest, design_id: UUID) -> HttpResponse:
         **deciding.around(request, design, page="design-launch"),
         "launch": found,
         "kind": kinds.get(design.kind),
-        "roles": len({row["role"] for row in found["settings"]}) > 1,
+        "groups": setting_groups(found["settings"]),
         "label": next(each["label"] for each in found["targets"] if each["slug"] == found["target"]),
     }
     return render(request, "designs/launch.html", context)
