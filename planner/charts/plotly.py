@@ -19,6 +19,8 @@ from planner.core.quantities import show
 
 _MOST_POINTS = 2000
 _HEIGHT = 300
+_NEAR_RIGHT = 0.8
+"""Share of the width beyond which a label stands to the left of its mark."""
 _ARROWS = {"x": "←→", "y": "↓↑"}
 """Where a limit out of sight lies: below the range, above it."""
 _ROWS = {"heat": plotly_heat.figure_of, "gantt": plotly_gantt.figure_of}
@@ -153,7 +155,24 @@ def _mark_label(mark: Mark, plane: Plane, place: int) -> dict[str, Any]:
     )[place]
     x = place_on(mark.x, plane.x_range, log=plane.x_log)
     y = place_on(mark.y, plane.y_range, log=plane.y_log)
+    start, end = (place_on(edge, plane.x_range, log=plane.x_log) for edge in plane.x_range)
+    share = (x - start) / (end - start) if end > start else 0.0
+    if place == 0 and _falls(mark, plane):
+        # Below a falling line there is room, and none of those it crosses.
+        side = {"xanchor": "right", "xshift": -3, "yanchor": "top", "yshift": -5}
+    elif place and share > _NEAR_RIGHT:
+        side |= {"xanchor": "right", "xshift": -side["xshift"]}
     return {"text": plain(mark.label), "says": "mark", "showarrow": False, "x": x, "y": y, **side}
+
+
+def _falls(mark: Mark, plane: Plane) -> bool:
+    """Whether the line of a mark goes down where it stands."""
+    curve = next((each for each in plane.curves if each.order == mark.order and not each.as_points), None)
+    if curve is None:
+        return False
+    near = sorted(zip(curve.xs, curve.ys, strict=True), key=lambda point: abs(point[0] - mark.x))[:3]
+    ordered = [y for _x, y in sorted(near, key=lambda point: point[0]) if y is not None]
+    return len(ordered) > 1 and ordered[0] > ordered[-1]
 
 
 def _x_axis(plane: Plane) -> dict[str, Any]:

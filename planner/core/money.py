@@ -116,7 +116,14 @@ class MoneyTerms(Spec):
         },
     )
     mean_to_peak: float | None = quantity(
-        None, label=_("Mean over peak"), group=DEMAND, unit="ratio", gt=0, le=1, empty=_("the design’s or the shape’s")
+        None,
+        label=_("Mean over peak"),
+        group=DEMAND,
+        unit="ratio",
+        gt=0,
+        le=1,
+        empty=_("as designed"),
+        help=_("Empty: that of the design, else of the shape."),
     )
     weights: tuple[float, ...] | None = quantity(
         None,

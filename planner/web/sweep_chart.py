@@ -205,6 +205,8 @@ def _marks(result: Result, *, present: Mapping[str, Metric]) -> Iterator[Mark]:
             continue
         figure = show(at_y, result["objective"]["unit"]).split("/")[0]
         label = _("best %(figure)s") % {"figure": figure} if place == best else ""
+        if place != best and meets.get(best) is False and place == result["answer"].get("verified_best"):
+            label = _("holds %(figure)s") % {"figure": figure}
         look: Literal["ring", "struck", "name"] = "name"
         if place in meets:
             look = "struck" if meets[place] is False else "ring"

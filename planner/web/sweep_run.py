@@ -77,7 +77,7 @@ def result_of(job: Job) -> Mapping[str, Any] | None:
 def run_context(job: Job, *, team: Team, design: Design | None, data: Any) -> dict[str, Any]:
     """Everything `sweeps/run.html` shows; ``data`` are the filters of the address."""
     run, result = run_row(job, design=design), result_of(job)
-    told = {"heading": run["heading"], "title": _title(run), "opens": _opens(job.id)}
+    told = {"heading": run["heading"], "title": _title(run, design=design), "opens": _opens(job.id)}
     context: dict[str, Any] = {"run": run, "design": design, **told}
     if result is None:
         return context
@@ -128,8 +128,10 @@ def _opens(job_id: UUID) -> str:
     return reverse("web:sweep-open", args=[job_id, 0]).removesuffix("0/")
 
 
-def _title(run: Mapping[str, Any]) -> str:
-    return f"{run['percent']} % · {run['heading']}" if run["is_active"] else str(run["heading"])
+def _title(run: Mapping[str, Any], *, design: Design | None) -> str:
+    """The page and its subject, before them how far it is."""
+    subject = _("Sweep: %(name)s") % {"name": design.name if design else run["heading"]}
+    return f"{run['percent']} % · {subject}" if run["is_active"] else subject
 
 
 def _made(provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,9 +71,16 @@
     });
     return {
       ...spec.layout, template: template(c, narrow), autosize: true,
-      height: Math.max(height, Math.min(spec.layout.height, 220)),
+      height,
       xaxis: thinned(spec.layout.xaxis, narrow), shapes: (spec.layout.shapes || []).map(limit), annotations: (spec.layout.annotations || []).map(says),
     };
+  }
+
+  // The legend takes columns as wide as its widest name: more rows than one are added to the height.
+  function legendRows(spec, width) {
+    const names = spec.data.filter((trace) => trace.showlegend !== false && trace.name).map((trace) => trace.name.length * 6.4 + 45);
+    if (!spec.layout.showlegend || names.reduce((sum, each) => sum + each, 0) <= width) return 1;
+    return Math.ceil(names.length / Math.max(Math.floor(width / Math.max(...names)), 1));
   }
 
   function draw(place) {
@@ -86,11 +93,12 @@
     const height = pictures(place).reduce((tallest, svg) => Math.max(tallest, svg.getBoundingClientRect().height), heights.get(place) || 0);
     heights.set(place, height);
     place.hidden = false;
-    place.style.height = `${Math.max(height, Math.min(spec.layout.height, 220))}px`; // kept when the window is resized
     const width = place.clientWidth;
+    const tall = Math.max(height, Math.min(spec.layout.height, 220)) + 19 * (legendRows(spec, width) - 1);
+    place.style.height = `${tall}px`; // kept when the window is resized
     widths.set(place, width < NARROW_PX);
     const options = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: false };
-    plotly.react(place, spec.data.map((trace) => paint(trace, c)), layoutOf(spec, c, width < NARROW_PX, height), options)
+    plotly.react(place, spec.data.map((trace) => paint(trace, c)), layoutOf(spec, c, width < NARROW_PX, tall), options)
       .then(() => {
         pictures(place).forEach((svg) => svg.toggleAttribute("hidden", true));
         if (spec.opens) opening(place, spec);

@@ -86,23 +86,29 @@ def _week(answer: Money, *, view: dict[str, Any]) -> Chart | None:
         return None
     week, unit = plan["week"], plan["week"]["unit"]
     hours = [float(hour) for hour in range(HOURS_PER_WEEK + 1)]
-    rented = [("committed", "committed"), ("on_demand", "and on demand"), ("spot", "and on spot")]
+    rented = [("committed", "committed"), ("on_demand", "on demand"), ("spot", "on spot")]
     shown = [(name, label) for name, label in rented if any(week[name])]
-    heights = accumulate((week[name] for name, _label in shown), _added)
+    heights = list(accumulate((week[name] for name, _label in shown), _added))
     layers = [
-        Trace(label, x=hours, y=_closed(height), order=order)
+        Trace(f"and {label}" if order else label, x=hours, y=_closed(height), order=order)
         for order, ((_name, label), height) in enumerate(zip(shown, heights, strict=True))
     ]
+    if len(layers) == 1 and heights[0] == week["need"]:
+        # One line over the other: nothing to tell apart.
+        said = f"all {shown[0][1]}, as many as are needed"
+    else:
+        said = "each line with those below it; the dark one is what is needed"
+        layers.append(Trace("needed", x=hours, y=_closed(week["need"]), order=-1))
     growth = answer.terms.growth_per_month
     first = f" The first month; demand changes by {percent(growth)} a month." if growth else ""
     return Chart(
         name="week",
         title="What carries a week?",
-        subtitle=f"{unit} by hour from Monday on, each line with those below it.{first}",
+        subtitle=f"{unit} by hour from Monday on, {said}.{first}",
         form="step",
         x=Axis("hour of the week"),
         y=Axis(unit, unit=unit),
-        traces=(*layers, Trace("needed", x=hours, y=_closed(week["need"]), order=-1)),
+        traces=tuple(layers),
         summary=f"Needed, committed and rented {unit} in each hour of a week.",
     )
 

@@ -24,11 +24,13 @@ from planner.web.security import TeamRequest, member_required
 def launch(request: TeamRequest, design_id: UUID) -> HttpResponse:
     """The page; a setting that would not fit stands on top of it, with what to change."""
     design, found = _found(request, design_id)
+    groups = setting_groups(found["settings"])
     context = {
         **deciding.around(request, design, page="design-launch"),
         "launch": found,
         "kind": kinds.get(design.kind),
-        "groups": setting_groups(found["settings"]),
+        "groups": groups,
+        "count": sum(len(group["rows"]) for group in groups),
         "label": next(each["label"] for each in found["targets"] if each["slug"] == found["target"]),
     }
     return render(request, "designs/launch.html", context)

@@ -189,7 +189,7 @@ def _form_context(request: TeamRequest, *, design: Design, estimate: Estimate, f
         groups.setdefault(each.group, []).append(each)
     return {
         **around(request, design, page="design-sweep"),
-        "title": _("Sweep of %(name)s") % {"name": design.name},
+        "title": _("Sweep: %(name)s") % {"name": design.name},
         "heading": _("Sweep"),
         "form": form,
         "oob": bool(request.htmx),
