@@ -21,6 +21,8 @@ _MOST_POINTS = 2000
 _HEIGHT = 300
 _NEAR_RIGHT = 0.8
 """Share of the width beyond which a label stands to the left of its mark."""
+_LABEL_WIDE, _LABEL_HIGH = 0.4, 0.35
+"""Share of the plane about a label of a level limit: where a line comes into it, it stands at the other end."""
 _ARROWS = {"x": "←→", "y": "↓↑"}
 """Where a limit out of sight lies: below the range, above it."""
 _ROWS = {"heat": plotly_heat.figure_of, "gantt": plotly_gantt.figure_of}
@@ -148,11 +150,12 @@ def _mark(mark: Mark) -> dict[str, Any]:
 
 
 def _mark_label(mark: Mark, plane: Plane, place: int) -> dict[str, Any]:
-    side = (
+    sides: tuple[dict[str, Any], ...] = (
         {"xanchor": "right", "xshift": -3, "yanchor": "bottom", "yshift": 5},
         {"xanchor": "left", "xshift": 9, "yanchor": "middle", "yshift": 0},
         {"xanchor": "left", "xshift": 3, "yanchor": "top", "yshift": -5},
-    )[place]
+    )
+    side = sides[place]
     x = place_on(mark.x, plane.x_range, log=plane.x_log)
     y = place_on(mark.y, plane.y_range, log=plane.y_log)
     start, end = (place_on(edge, plane.x_range, log=plane.x_log) for edge in plane.x_range)
@@ -160,6 +163,10 @@ def _mark_label(mark: Mark, plane: Plane, place: int) -> dict[str, Any]:
     if place == 0 and _falls(mark, plane):
         # Below a falling line there is room, and none of those it crosses.
         side = {"xanchor": "right", "xshift": -3, "yanchor": "top", "yshift": -5}
+    elif place and mark.look in ("ring", "struck"):
+        # Clear of the ring and of the front that runs through it.
+        near = share > _NEAR_RIGHT
+        side = {"xanchor": "right" if near else "center", "xshift": -3 if near else 0, "yanchor": "top", "yshift": -10}
     elif place and share > _NEAR_RIGHT:
         side |= {"xanchor": "right", "xshift": -side["xshift"]}
     return {"text": plain(mark.label), "says": "mark", "showarrow": False, "x": x, "y": y, **side}
@@ -221,6 +228,21 @@ def _title(text: str) -> dict[str, Any]:
     return {"text": plain(text), "showarrow": False, "says": "axis", "yshift": 6} | place
 
 
+def _met(limit: Limit, plane: Plane, *, left: bool) -> bool:
+    """Whether a line runs where the label of a level limit would stand, at that end of it."""
+    across = Scale(*plane.x_range, 0, 1, log=plane.x_log)
+    up = Scale(*plane.y_range, 0, 1, log=plane.y_log)
+    above = up(min(max(limit.value, plane.y_range[0]), plane.y_range[1]))
+    return any(
+        y is not None
+        and 0 <= up(y) - above <= _LABEL_HIGH
+        and (across(x) < _LABEL_WIDE if left else across(x) > 1 - _LABEL_WIDE)
+        for curve in plane.curves
+        for x, y in zip(curve.xs, curve.ys, strict=True)
+        if y is not None and plane.holds(x, y)
+    )
+
+
 def _limit_label(limit: Limit, plane: Plane) -> dict[str, Any]:
     """Annotations on a log axis take the exponent, unlike shapes."""
     log = plane.y_log if limit.axis == "y" else plane.x_log
@@ -231,7 +253,9 @@ def _limit_label(limit: Limit, plane: Plane) -> dict[str, Any]:
     shared = {"text": plain(text), "showarrow": False, "says": "limit"}
     if limit.axis == "y":
         shift = 9 if value < high else -9
-        return shared | {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": at, "yshift": shift}
+        right = _met(limit, plane, left=True) and not _met(limit, plane, left=False)
+        side = {"x": 0.99, "xanchor": "right"} if right else {"x": 0.01, "xanchor": "left"}
+        return shared | {"xref": "paper", "yref": "y", "y": at, "yshift": shift} | side
     rightmost = Scale(low, high, 0, 1, log=log)(value) > 0.6
     side = {"xshift": -4, "xanchor": "right"} if rightmost else {"xshift": 4, "xanchor": "left"}
     return shared | {"yref": "paper", "y": 1, "yanchor": "top", "xref": "x", "x": at} | side

@@ -14,11 +14,14 @@ from planner.designs.plan_answer import Member, Plan
 
 
 def diagram(plan: Plan) -> Diagram:
-    """Members from left to right as they feed each other."""
+    """Members from left to right as they feed each other; those that are joined to none are not in it."""
     ranks = _ranks(plan)
     lanes: dict[int, int] = {}
     boxes = []
+    joined = {name for join in plan.body.all_joins for name in (join.source, join.target)}
     for member in plan.members:
+        if joined and member.name not in joined:
+            continue
         rank = ranks[member.name]
         lanes[rank] = lanes.get(rank, -1) + 1
         boxes.append(Box(member.name, member.name, _lines(member), rank=rank, lane=lanes[rank]))

@@ -49,7 +49,7 @@ def _bars(pool: PoolReliability) -> Chart:
             left = level.left[domain.name]
             if left is not None:
                 seen.setdefault(left, []).append(_short(domain.label))
-        cases += [f"N + {level.spares:,}, {_joined(names)} lost" for names in seen.values()]
+        cases += [f"N + {level.spares:,}, {_joined(names, of=len(level.left))} lost" for names in seen.values()]
         shares += list(seen)
     return Chart(
         name=f"left_{pool.name}",
@@ -71,14 +71,10 @@ def _bought(pool: PoolReliability) -> str:
     return "" if pool.bought is None else f" N + {pool.bought.spares:,} is bought."
 
 
-def _joined(names: list[str]) -> str:
-    return (
-        names[0]
-        if len(names) == 1
-        else f"{names[0]} or {names[-1]}"
-        if len(names) == 2
-        else f"{names[0]} … {names[-1]}"
-    )
+def _joined(names: list[str], *, of: int) -> str:
+    if len(names) == of > 2:
+        return "any"
+    return names[0] if len(names) == 1 else f"{names[0]} {'or' if len(names) == 2 else 'to'} {names[-1]}"
 
 
 def _short(label: str) -> str:
