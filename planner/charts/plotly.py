@@ -20,7 +20,7 @@ from planner.core.quantities import show
 _MOST_POINTS = 2000
 _HEIGHT = 300
 _NEAR_RIGHT = 0.8
-"""Share of the width beyond which a label stands to the left of its mark."""
+"""Share of the width beyond which a label stands to the left of its mark; as near the left edge, to its right."""
 _LABEL_WIDE, _LABEL_HIGH = 0.4, 0.35
 """Share of the plane about a label of a level limit: where a line comes into it, it stands at the other end."""
 _ARROWS = {"x": "←→", "y": "↓↑"}
@@ -160,7 +160,9 @@ def _mark_label(mark: Mark, plane: Plane, place: int) -> dict[str, Any]:
     y = place_on(mark.y, plane.y_range, log=plane.y_log)
     start, end = (place_on(edge, plane.x_range, log=plane.x_log) for edge in plane.x_range)
     share = (x - start) / (end - start) if end > start else 0.0
-    if place == 0 and _falls(mark, plane):
+    if place == 0 and share < 1 - _NEAR_RIGHT:
+        side |= {"xanchor": "left", "xshift": 9}
+    elif place == 0 and _falls(mark, plane):
         # Below a falling line there is room, and none of those it crosses.
         side = {"xanchor": "right", "xshift": -3, "yanchor": "top", "yshift": -5}
     elif place and mark.look in ("ring", "struck"):

@@ -73,7 +73,7 @@ def _bought(pool: PoolReliability) -> str:
 
 def _joined(names: list[str], *, of: int) -> str:
     if len(names) == of > 2:
-        return "any"
+        return "any one"
     return names[0] if len(names) == 1 else f"{names[0]} {'or' if len(names) == 2 else 'to'} {names[-1]}"
 
 
