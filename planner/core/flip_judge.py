@@ -31,8 +31,8 @@ class Judge:
     rival: Rival | None = None
     _known: dict[int, dict[Key, State]] = field(default_factory=dict, repr=False, compare=False)
     """States by point, which the probe keeps."""
-    _needs: dict[int, dict[str, float]] = field(default_factory=dict, repr=False, compare=False)
-    """Units each pool has to have beside the spare ones, before they are whole."""
+    _needs: dict[int, dict[Key, float]] = field(default_factory=dict, repr=False, compare=False)
+    """Units each pool has to have beside the spare ones, before they are whole, and how many it lacks with one lost."""
 
     @property
     def pools(self) -> tuple[Pool, ...]:
@@ -52,7 +52,7 @@ class Judge:
         if id(point) not in self._known:
             pools = self.fleet(point).pools if self.fleet is not None else ()
             self._known[id(point)] = {("objective", name): met for name, met in _held(point)} | _units(pools)
-            self._needs[id(point)] = {pool.name: _need(pool) for pool in pools if pool.needed_units is not None}
+            self._needs[id(point)] = dict(_needs(pools))
         found = self._known[id(point)]
         if self.rival is None or not with_rival:
             return found
@@ -64,7 +64,7 @@ class Judge:
     def margin(self, key: Key, change: Mapping[str, object], *, grows: bool) -> float | None:
         """How far a point is from where something turns over: its sign tells the side. None where no figure tells.
 
-        Of units: their need, with headroom, less the whole number that it passes.
+        Of units: their need, with headroom, less the whole number that it passes; of a loss the need less what is left.
         """
         point, (turn, name) = self.probe.at(change), key
         metric = None if point.result is None else point.result.metrics.get(name)
@@ -73,10 +73,10 @@ class Judge:
         if turn == "rival" and self.rival is not None:
             mine, other = point.value(self.cost), self.probe.at({**change, **self.rival.change}).value(self.cost)
             return None if mine is None or other is None else mine - other
-        need = self._needs.get(id(point), {}).get(name) if turn == "units" else None
+        need = self._needs.get(id(point), {}).get(key)
         pool = next((pool for pool in self.pools if pool.name == name), None) if need is not None else None
-        if need is None or pool is None:
-            return None
+        if need is None or pool is None or turn == "loss":
+            return need
         sized = pool.units - pool.spare_units
         return need - (sized if grows else sized - 1)
 
@@ -90,8 +90,11 @@ def _held(point: Point) -> Iterator[tuple[str, bool]]:
             yield name, bool(metric.met)
 
 
-def _need(pool: Pool) -> float:
-    return (pool.needed_units or 0.0) * (1 + pool.headroom)
+def _needs(pools: Sequence[Pool]) -> Iterator[tuple[Key, float]]:
+    for pool in pools:
+        if pool.needed_units is not None:
+            yield ("units", pool.name), pool.needed_units * (1 + pool.headroom)
+            yield ("loss", pool.name), pool.needed_units - (pool.units - pool.units_per_node)
 
 
 def _units(pools: Sequence[Pool]) -> dict[Key, State]:

@@ -23,7 +23,7 @@ COUNTS = (1, 2, 4, 8)
 SHARES = (0.1, 0.3, 1.0)
 """Of the most it may be, where another input that is zero is looked at, if it has such a bound."""
 PRECISION = 5e-4
-"""Of its value, how closely the place is found."""
+"""Of its value, how closely the place is found; of the place itself where it is zero."""
 CLASSES: tuple[frozenset[Turn], ...] = (frozenset({"units"}), frozenset({"objective", "loss"}), frozenset({"rival"}))
 _HALVINGS = 40
 
@@ -246,7 +246,7 @@ def _is_close(dial: Dial, holds: float, beyond: float) -> bool:
 
 def _close(dial: Dial, holds: float, beyond: float) -> float:
     missing = [abs(1 - holds)] if dial.unit == "ratio" and dial.most is not None and 0.5 < holds < 1 else []
-    return PRECISION * min([abs(float(dial.value)) or abs(beyond - holds), *missing])
+    return PRECISION * min([abs(float(dial.value)) or max(abs(holds), abs(beyond)), *missing])
 
 
 def _turned(states: Mapping[Key, State] | None, *, keys: Sequence[Key], base: Mapping[Key, State]) -> list[Key]:
