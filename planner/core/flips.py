@@ -165,15 +165,15 @@ def _step(
 ) -> tuple[float, float, list[Key]]:
     """The first step of the grid, going away from the present value, in which some of these turn over; no further."""
     mine = [key for key in base if key[0] in turns and not _is_itself(judge, dial, key=key)]
-    before, was = float(dial.value), base
+    before, was, ranked = float(dial.value), base, "rival" in turns
     for place in side.places if mine else ():
-        states = judge.states({dial.name: place}, with_rival="rival" in turns)
+        states = judge.states({dial.name: place}, with_rival=ranked)
         if states is None:
             break
-        # Whatever differs: where units step, what the loss of one means may turn over and back.
-        differs = any(states.get(key, state) != state for key, state in was.items())
+        # Where units step, what the loss of one means may turn over and back; ranks are asked for themselves.
+        differs = any(states.get(key, state) != state for key, state in was.items() if key in mine or not ranked)
         for at in side.between(before, place) if differs else (place,):
-            if crossed := _turned(judge.states({dial.name: at}, with_rival="rival" in turns), keys=mine, base=base):
+            if crossed := _turned(judge.states({dial.name: at}, with_rival=ranked), keys=mine, base=base):
                 return before, at, crossed
             before = at
         was = states

@@ -47,6 +47,12 @@ class _Asked:
     """What works it out."""
     estimate: Estimate = field(compare=False)
     rival: Rival | None = field(default=None, compare=False)
+    probes: list[Probe] = field(default_factory=list, compare=False)
+    """The one to ask, while there are questions; not kept with the answer."""
+
+    @property
+    def probe(self) -> Probe:
+        return self.probes[0] if self.probes else _probe(self.estimate)
 
 
 def sensitivity(
@@ -58,40 +64,53 @@ def sensitivity(
     rival_name: str = "",
 ) -> dict[str, Any]:
     """The whole answer; raises `InvalidField` for a metric or range that there is not."""
-    return {
-        **moved(estimate, metric=metric, ranges=ranges),
-        **turning_points(estimate, rival=rival, rival_name=rival_name),
-        "provenance": plain(estimate.result.provenance),
-    }
+    probes = [_probe(estimate)]  # both look a tenth to either side
+    try:
+        return {
+            **moved(estimate, metric=metric, ranges=ranges, probes=probes),
+            **turning_points(estimate, rival=rival, rival_name=rival_name, probes=probes),
+            "provenance": plain(estimate.result.provenance),
+        }
+    finally:
+        probes.clear()
 
 
-def moved(estimate: Estimate, *, metric: str = "", ranges: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The tornado of one metric."""
+def moved(
+    estimate: Estimate,
+    *,
+    metric: str = "",
+    ranges: Mapping[str, Any] | None = None,
+    probes: list[Probe] | None = None,
+) -> dict[str, Any]:
+    """The tornado of one metric. ``probes`` holds one that others ask as well."""
     definition = metric_of(estimate, name=metric)
     spans = {name: [law.low, law.high] for name, law in ranges_of(estimate, given=ranges or {}).items()}
-    return dict(_tornado(_asked(estimate, definition.name, spans), definition, json.dumps(spans, sort_keys=True)))
+    asked = _asked(estimate, definition.name, spans, probes=probes)
+    return dict(_tornado(asked, definition, json.dumps(spans, sort_keys=True)))
 
 
-def turning_points(estimate: Estimate, *, rival: Estimate | None = None, rival_name: str = "") -> dict[str, Any]:
+def turning_points(
+    estimate: Estimate, *, rival: Estimate | None = None, rival_name: str = "", probes: list[Probe] | None = None
+) -> dict[str, Any]:
     """What would change the decision, held against another design of the kind or the variant nearest in cost."""
     other = None
     if rival is not None:
         mine, theirs = estimate.spec_json, rival.spec_json
         other = Rival(rival_name, {name: value for name, value in theirs.items() if mine.get(name) != value})
     change = plain(other.change) if other else None
-    return dict(_flips(_asked(estimate, rival_name, change, rival=other)))
+    return dict(_flips(_asked(estimate, rival_name, change, rival=other, probes=probes)))
 
 
-def _asked(estimate: Estimate, *parts: Any, rival: Rival | None = None) -> _Asked:
+def _asked(estimate: Estimate, *parts: Any, rival: Rival | None = None, probes: list[Probe] | None = None) -> _Asked:
     made = [estimate.kind.slug, estimation.canonical(estimate.spec), estimate.catalog.digest, *parts]
-    return _Asked(json.dumps(made, sort_keys=True), estimate.kind.estimate, estimate, rival)
+    return _Asked(json.dumps(made, sort_keys=True), estimate.kind.estimate, estimate, rival, probes or [])
 
 
 @lru_cache(maxsize=KEPT)
 def _tornado(asked: _Asked, metric: MetricDef, spans: str) -> dict[str, Any]:
     estimate = asked.estimate
     given = {name: Span(low, high, is_given=True) for name, (low, high) in json.loads(spans).items()}
-    found = tornado(_probe(estimate), metric=metric, spans=given)
+    found = tornado(asked.probe, metric=metric, spans=given)
     return {
         "kind": estimate.kind.slug,
         "spec": estimate.spec_json,
@@ -107,7 +126,7 @@ def _tornado(asked: _Asked, metric: MetricDef, spans: str) -> dict[str, Any]:
 @lru_cache(maxsize=KEPT)
 def _flips(asked: _Asked) -> dict[str, Any]:
     estimate = asked.estimate
-    probe, cost = _probe(estimate), cost_metric(estimate)
+    probe, cost = asked.probe, cost_metric(estimate)
     rival = asked.rival or (_nearest_variant(estimate, probe=probe, cost=cost) if cost else None)
     found = flips(Judge(probe, fleet=_fleet(estimate), cost=cost, rival=rival))
     return {
