@@ -120,10 +120,18 @@ def tick_texts(ticks: Sequence[float], unit: str, *, log: bool = False) -> list[
     return [text if share == 0 and prefix else text + tail for text, share in zip(texts, shares, strict=True)]
 
 
+_SMALL = 1e-4
+"""Below it a tick is written as powers of ten."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def _log_text(tick: float) -> str:
     prefix, power = max((entry for entry in SI if tick >= 10.0 ** entry[1]), key=lambda e: e[1], default=SI[0])
     if prefix and tick >= 10_000:
         return f"{full(float(f'{tick / 10.0**power:.6g}'))}{NBSP}{prefix}"
+    if 0 < tick < _SMALL:
+        mantissa, exponent = f"{tick:.6e}".split("e")
+        return f"{float(mantissa):g}×10{str(int(exponent)).translate(_RAISED)}"
     return f"{tick:,.0f}" if tick >= 1 and tick == int(tick) else full(tick)
 
 

@@ -11,7 +11,7 @@ from planner.charts import overlay, plotly
 from planner.core.chart import Axis, Chart, Limit, Mark, Trace
 from tests.charts import samples
 
-OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment", "ring", "places")
+OURS = ("series", "band", "idle", "front", "hollow", "mark", "segment", "ring", "struck", "places")
 OVERLAYS = [overlay({"A Reference": chart, "B N+1": chart}) for chart in samples.EVERY_FORM if chart.compare]
 CHARTS = [*samples.EVERY_FORM, *OVERLAYS]
 
@@ -154,3 +154,16 @@ PRINTED = (samples.BARS, samples.STACKED, samples.TORNADO, OVERLAYS[2])
 @pytest.mark.parametrize("chart", [*samples.EVERY_FORM, OVERLAYS[2], OVERLAYS[3]])
 def test_plotly_is_fetched_only_where_hovering_tells_more(chart: Chart) -> None:
     assert plotly.adds_to(chart) is (chart not in PRINTED)
+
+
+def test_labels_stand_clear_of_the_line_they_belong_to() -> None:
+    falling = Trace("a", [0.0, 1.0, 2.0, 3.0, 4.0], [8.0, 6.0, 4.0, 2.0, 1.0])
+    chart = Chart("c", "c", "", "line", Axis("x"), Axis("y"), (falling,), marks=(Mark(2.0, 4.0, "here"),))
+    (label,) = [note for note in plotly.figure(chart)["layout"]["annotations"] if note.get("says") == "mark"]
+    assert (label["xanchor"], label["yanchor"]) == ("right", "top")
+    limited = replace(chart, limits=(Limit(5.0, "limit"),), marks=())
+    (label,) = [note for note in plotly.figure(limited)["layout"]["annotations"] if note.get("says") == "limit"]
+    assert label["xanchor"] == "right"
+    rising = replace(limited, traces=(replace(falling, y=[1.0, 2.0, 4.0, 6.0, 8.0]),))
+    (label,) = [note for note in plotly.figure(rising)["layout"]["annotations"] if note.get("says") == "limit"]
+    assert label["xanchor"] == "left"

@@ -39,6 +39,7 @@ def test_ticks_share_their_decimals_and_prefix() -> None:
     assert tick_texts([0, 250_000, 500_000], "tok/s") == ["0", "250\u00a0k", "500\u00a0k"]
     assert tick_texts([0, 50, 100], "%") == ["0\u00a0%", "50\u00a0%", "100\u00a0%"]
     assert tick_texts([-2, 0, 2], "") == ["−2", "0", "2"]
+    assert tick_texts([2e-5, 1e-4, 1], "$/M tokens", log=True) == ["2×10⁻⁵", "0.0001", "1"]
     assert tick_texts([1, 1000, 1e5], "", log=True) == ["1", "1,000", "100\u00a0k"]
 
 
