@@ -124,7 +124,7 @@ def _of_input(judge: Judge, dial: Dial) -> Iterator[Flip]:
     base = judge.states({}) or {}
     both = sides(dial)
     looked = [judge.probe.at({dial.name: at}) for side in both for at in (*side.places[:1], *side.places[-1:])]
-    if all(point.told() == judge.probe.at({}).told() for point in looked):
+    if all(point.told == judge.probe.at({}).told for point in looked):
         return
     if judge.rival is not None and not _moves_rank(judge, dial, looked=looked):
         judge = replace(judge, rival=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -18,18 +19,37 @@ if TYPE_CHECKING:
     from planner.core.catalog import Catalog
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Point:
-    """A design with some inputs changed. ``reason`` is what binds where it is not ok; refused has no ``result``."""
+    """A design with some inputs changed; one that is refused has no ``result``, but what it is ``refused`` for."""
 
-    status: Status
-    reason: str | None
     result: Result | None
     spec: Any = None
+    refused: str = ""
+
+    @cached_property
+    def _verdict(self) -> tuple[Status, str | None]:
+        """Looked for only where somebody asks: it reads the findings."""
+        if self.result is None:
+            return "refused", self.refused
+        try:
+            return batch.verdict(self.result)
+        except (MissingFigure, UnknownEntry) as problem:
+            return "refused", str(problem)
+
+    @property
+    def status(self) -> Status:
+        return self._verdict[0]
+
+    @property
+    def reason(self) -> str | None:
+        """What binds where it is not ok."""
+        return self._verdict[1]
 
     def value(self, metric: str) -> float | None:
         return None if self.result is None else self.result.value(metric)
 
+    @cached_property
     def told(self) -> dict[str, tuple[float | None, float | None]]:
         """All figures and what is asked of them; nothing of a design that is refused."""
         metrics = {} if self.result is None else self.result.metrics
@@ -59,6 +79,5 @@ class Probe:
             spec = batch.changed(self.base, change) if change else self.base
             found = self._estimate(spec, self._catalog)
         except (ValidationError, MissingFigure, UnknownEntry) as problem:
-            return Point("refused", batch.refusal(self.base, problem), None)
-        status, reason = batch.verdict(found)
-        return Point(status, reason, found, spec)
+            return Point(None, refused=batch.refusal(self.base, problem))
+        return Point(found, spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 Direction = Literal["lower", "higher", "none"]
 Severity = Literal["info", "warning", "error"]
@@ -118,6 +118,29 @@ class LazySeries(Mapping[str, Series]):
         return len(self._all())
 
 
+class LazyFindings(Sequence[Finding]):
+    """Findings made when somebody looks: where a figure lies needs none of their sentences."""
+
+    def __init__(self, build: Callable[[], Sequence[Finding]]) -> None:
+        self._build = build
+        self._made: Sequence[Finding] | None = None
+
+    def _all(self) -> Sequence[Finding]:
+        if self._made is None:
+            self._made = self._build()
+        return self._made
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Finding]: ...
+    def __getitem__(self, place: int | slice) -> Finding | Sequence[Finding]:
+        return self._all()[place]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """A figure that was measured, and ours beside it (None where there is none)."""
@@ -176,7 +199,7 @@ class Result:
 
     metrics: Mapping[str, Metric]
     answer: Answer
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
     series: Mapping[str, Series] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()

@@ -139,6 +139,7 @@ def slot_bound(rollout: Rollout, *, slots: float) -> Cycle:
     return Cycle(running_s + rollout.pause_s, tokens, taken, 0.0, waits=True, spread=True)
 
 
+@lru_cache(maxsize=512)
 def asynchronous(rollout: Rollout, *, slots: float = math.inf) -> Cycle:
     """The cycle with what bunches and slots make of it.
 

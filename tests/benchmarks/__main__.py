@@ -61,6 +61,8 @@ def estimate_limits() -> dict[str, dict[str, Any]]:
         "engine_instance": ("concurrency", 8.0),
         "kv_pool": ("gap_s", 200.0),
         "gateway": ("gap_s", 15.0),
+        "multi_lora": ("requests_per_s", 40.0),
+        "rl_rollout": ("output_tokens", 7000.0),
     }
     return {
         f"estimate API p50, {kind}": row(

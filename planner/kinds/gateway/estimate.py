@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
-from planner.core.result import Answer, LazySeries, Result
+from planner.core.result import Answer, LazyFindings, LazySeries, Result
 from planner.core.wording import counted, percent
 from planner.kinds.gateway.figures import metrics
 from planner.kinds.gateway.findings import findings
@@ -48,7 +48,7 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
             note=f"at the {spec.peak_rps:,g} req/s peak over {counted(spec.instances, 'instance')}",
             facts=FACTS,
         ),
-        findings=findings(made),
+        findings=LazyFindings(lambda: findings(made)),
         series=LazySeries(lambda: all_series(made)),
         provenance={
             "catalog_digest": catalog.digest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
-from planner.core.result import Answer, LazySeries, Result
+from planner.core.result import Answer, LazyFindings, LazySeries, Result
 from planner.core.wording import counted
 from planner.kinds.kv_pool.figures import metrics
 from planner.kinds.kv_pool.findings import findings
@@ -42,7 +42,7 @@ def answer(made: Plan) -> Result:
             note=f"at {spec.turns_per_s:,.10g} turns/s; prefill and pool, decode not counted",
             facts=FACTS if made.room.stored_bytes[SSD] > 0 else (*FACTS[:-1], "compute_saved_share"),
         ),
-        findings=findings(made, figures=figures),
+        findings=LazyFindings(lambda: findings(made, figures=figures)),
         series=LazySeries(lambda: all_series(made)),
         provenance=_provenance(made),
     )

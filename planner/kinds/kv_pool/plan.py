@@ -95,7 +95,7 @@ class Plan:
     def recompute_s(self) -> float:
         return float(self.physics.compute_s(self.spec.context_tokens))
 
-    @property
+    @cached_property
     def prompt_tokens(self) -> float:
         """Mean prompt."""
         return math.fsum(sort.weight * float(sort.prompt_tokens.mean()) for sort in self.sorts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.core.catalog import Catalog
 from planner.core.quantities import show
-from planner.core.result import Answer, LazySeries, Result
+from planner.core.result import Answer, LazyFindings, LazySeries, Result
 from planner.core.wording import counted, percent
 from planner.kinds.rl_rollout.figures import metrics
 from planner.kinds.rl_rollout.findings import findings
@@ -51,7 +51,7 @@ def answer(made: Plan, *, catalog: Catalog) -> Result:
             note=f"{MODE_LABELS[spec.mode].lower()}, beside {counted(spec.training_gpus, 'training GPU')}",
             facts=FACTS,
         ),
-        findings=findings(made),
+        findings=LazyFindings(lambda: findings(made)),
         series=LazySeries(lambda: all_series(made, catalog=catalog)),
         provenance=_provenance(made, catalog=catalog),
     )

@@ -53,13 +53,17 @@ def _asynchronous(base: Base) -> float | None:
     rate = physics.step.tokens_per_s(physics.running, context_tokens=physics.context_tokens)
     least = tokens / (rate * spec.training_s)
 
-    def enough(count: int) -> bool:
+    def late(count: int) -> float:
         sync_s = sync_of(base, instances=count).seconds
         _, found, _, _ = settled(base, instances=count, trains_s=spec.training_s, sync_s=sync_s)
-        return found.step_s <= (spec.training_s + sync_s) * (1 + _SLACK)
+        return found.step_s / ((spec.training_s + sync_s) * (1 + _SLACK))
 
     start = max(whole(least), 1)
-    return least if enough(start) else _searched(enough, start=start + 1, near=start + 1, most=_most(base))
+    if (times := late(start)) <= 1:
+        return least
+    # A step shortens at most as instances are added: no fewer than these are looked at first.
+    near = min(max(math.ceil(start * times), start + 1), max(_most(base), start + 1))
+    return _searched(lambda count: late(count) <= 1, start=start + 1, near=near, most=_most(base))
 
 
 def _most(base: Base) -> int:
