@@ -11,7 +11,7 @@ from planner.core.quantities import show
 from planner.core.result import Column, Series
 from planner.core.text import gettext_noop as _
 from planner.designs.estimation import Estimate
-from planner.designs.sensitivity import moved, turning_points
+from planner.designs.sensitivity import sensitivity
 
 MOST_BARS = 12
 REPORTED_BARS, REPORTED_FLIPS = 8, 3
@@ -168,10 +168,10 @@ def contributions_chart(found: Mapping[str, Any]) -> Chart | None:
 
 def brief(estimate: Estimate) -> dict[str, Any]:
     """What a report tells: the claim, the widest bars, and the nearest that would change the decision."""
-    found, turning = moved(estimate), turning_points(estimate)
+    found = sensitivity(estimate)
     chart = tornado_chart(found, at_most=REPORTED_BARS)
     return {
         "claim": claim(found),
         "chart": codec.to_dict(chart) if chart else None,
-        "flips": [row["sentence"] for row in turning["flips"][:REPORTED_FLIPS]],
+        "flips": [row["sentence"] for row in found["flips"][:REPORTED_FLIPS]],
     }
