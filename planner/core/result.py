@@ -140,6 +140,12 @@ class LazyFindings(Sequence[Finding]):
     def __len__(self) -> int:
         return len(self._all())
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
