@@ -77,7 +77,7 @@ class Plan:
         """The lines of the bill: pools and items of each member, each bought once, and what nights save."""
         found = [part for member in self.members for part in _parts(member)]
         saved = [
-            Part(join.target, f"nights_{lent.lender}_{lent.borrower}", lent.borrower, -lent.saved_usd_per_h)
+            Part(join.target, f"nights_{lent.lender}_{lent.borrower}", _("saved by nights"), -lent.saved_usd_per_h)
             for join, each in self.lent.items()
             for lent in each
             if lent.saved_usd_per_h

@@ -114,9 +114,8 @@ def _nights(plan: Plan, join: Join) -> Finding:
     lent = plan.lent.get(join, ())
     said: dict[str, Any] = {"lender": join.source, "borrower": join.target}
     if not lent:
-        return _finding(
-            "plan_nights_lend_nothing", "warning", _nothing_lent(plan, join) % said, suggestion=_why_not(plan, join)
-        )
+        text = _("%(lender)s lends nothing to %(borrower)s at night.")
+        return _finding("plan_nights_lend_nothing", "warning", text % said, suggestion=_why_not(plan, join))
     said["units"] = ", ".join(f"{each.lent_units} × {each.lender}" for each in lent)
     said["work"] = ", ".join(f"{each.replaced_units} × {each.borrower}" for each in lent)
     said["hours"] = quantities.show(lent[0].hours, "h")
@@ -125,10 +124,6 @@ def _nights(plan: Plan, join: Join) -> Finding:
         "At night %(lender)s lends %(units)s to %(borrower)s for %(hours)s: the work of %(work)s, %(saved)s a day."
     )
     return _finding("plan_nights", "info", text % said)
-
-
-def _nothing_lent(_plan: Plan, _join: Join) -> str:
-    return _("%(lender)s lends nothing to %(borrower)s at night.")
 
 
 def _why_not(plan: Plan, join: Join) -> str:

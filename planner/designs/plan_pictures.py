@@ -80,7 +80,7 @@ def bill_chart(plan: Plan) -> list[Chart]:
     traces = tuple(
         Trace(
             name=name,
-            x=[f"{name}: {_part_label(part.name, part.label)}" for part in parts if part.member == name],
+            x=[f"{name}: {part.label}" for part in parts if part.member == name],
             y=[part.usd_per_h for part in parts if part.member == name],
             order=order % 6,
         )
@@ -98,7 +98,3 @@ def bill_chart(plan: Plan) -> list[Chart]:
             summary=", ".join(f"{part.member} {quantities.show(part.usd_per_h, 'USD/h')}" for part in parts),
         )
     ]
-
-
-def _part_label(name: str, label: str) -> str:
-    return _("saved by nights") if name.startswith("nights_") else label

@@ -29,8 +29,9 @@ from planner.designs.plan_answer import Member, Plan, answer
 from planner.designs.plan_body import parsed_body
 from planner.designs.plan_findings import changes_view, findings_view
 from planner.designs.plan_pictures import bill_chart, diagram
+from planner.formulas import cost
 
-DAY_H, MONTH_H, PER_M = 24.0, 730.0, 1e6
+DAY_H = 24.0
 
 
 def plan_view(body: Mapping[str, Any], *, team: Team | None) -> dict[str, Any]:
@@ -124,14 +125,14 @@ def _total(plan: Plan) -> dict[str, Any]:
     return {
         "usd_per_h": usd,
         "usd_per_day": None if usd is None else usd * DAY_H,
-        "usd_per_month": None if usd is None else usd * MONTH_H,
-        "usd_per_m_output_tokens": usd / (tokens * 3600) * PER_M if usd is not None and tokens > 0 else None,
+        "usd_per_month": None if usd is None else usd * cost.HOURS_PER_MONTH,
+        "usd_per_m_output_tokens": None if usd is None else cost.usd_per_million_tokens(usd, tokens_per_s=tokens),
         "gpus": plan.gpus,
         "parts": [
             {
                 "member": part.member,
                 "name": part.name,
-                "label": _("saved by nights") if part.name.startswith("nights_") else part.label,
+                "label": part.label,
                 "usd_per_h": part.usd_per_h,
                 "shown": quantities.show(part.usd_per_h, "USD/h"),
             }
